@@ -18,8 +18,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from previously.recall.dates import minute_of
 from previously.recall.outline import GAP_MINUTES
+from previously.text.times import parse_minute
 
 CAST = {
     "SAM": "Nott", "LAURA": "Jester", "LIAM": "Caleb", "TRAVIS": "Fjord", "MARISHA": "Beau", "TALIESIN": "Molly",
@@ -179,7 +179,7 @@ def harbour() -> DataSet:
     """The bundled role-play (nine speakers) and questions its player might ask: evidence inside 1,000 tokens."""
     lines = files("previously.demo").joinpath("harbour.jsonl").read_text("utf-8").splitlines()
     story = [json.loads(line) for line in lines]
-    minutes = [minute_of(message["at"]) or 0 for message in story]
+    minutes = [parse_minute(message["at"]) or 0 for message in story]
     starts = [at for at in range(1, len(story)) if minutes[at] - minutes[at - 1] >= GAP_MINUTES]
     turns = [
         Turn(

@@ -24,13 +24,12 @@ from nltk.stem.porter import PorterStemmer
 from benchmarks import minilm
 from benchmarks.recall_data import Conversation, DataSet, Question
 from previously.models.word_vectors import load_word_table
-from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import MessageFacts
 from previously.recall.outline import Outline, PathEntries
-from previously.recall.passages import PRICES, Prices, chosen
+from previously.recall.passages import PRICES, Prices, choose_hits
 from previously.recall.query import understand
 from previously.recall.rank import WEIGHTS, Weights
-from previously.recall.search import outline_of, search
+from previously.recall.search import InMemoryIndex, read_outline, search
 
 Scores: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]
 Answer: TypeAlias = tuple[list[int], list[int]]
@@ -58,7 +57,7 @@ class Ours:
 
         @lru_cache(maxsize=1)
         def path(limit: int) -> Outline:
-            return outline_of(index, PathEntries(range(limit)))
+            return read_outline(index, PathEntries(range(limit)))
 
         def answer(question: Question) -> Answer:
             query = understand(
@@ -70,7 +69,7 @@ class Ours:
             )
             shape = path(question.limit)
             hits = search(index, shape, query, table, weights=self.weights)
-            taken = chosen(hits, data.budget, costs, shape, prices=self.prices)
+            taken = choose_hits(hits, data.budget, costs, shape, prices=self.prices)
             return [hit.position for hit in hits], [hit.position for hit in taken]
 
         return answer

@@ -11,10 +11,9 @@ from typing import Any
 from benchmarks.recall_data import DataSet
 from previously.demo.generated import generated_story
 from previously.models.word_vectors import load_word_table
-from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import MessageFacts, index_entry
 from previously.recall.outline import PathEntries
-from previously.recall.search import find
+from previously.recall.search import InMemoryIndex, find
 from previously.recall.vectors import WordTable
 
 SIZES = (10_000, 100_000)

@@ -26,7 +26,7 @@ from previously.core.messages import Draft, message
 from previously.demo.generated import generated_story
 from previously.models.word_vectors import load_word_table
 from previously.recall.outline import PathEntries
-from previously.recall.search import Found, StoryIndex, find
+from previously.recall.search import SearchResult, StoryIndex, find
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
@@ -70,8 +70,8 @@ async def measure(store: Store, size: int) -> dict[str, float]:
     }
 
 
-async def _ask(store: Store, key: StoryKey, question: str) -> Found:
-    def work(index: StoryIndex, path: PathEntries) -> Found:
+async def _ask(store: Store, key: StoryKey, question: str) -> SearchResult:
+    def work(index: StoryIndex, path: PathEntries) -> SearchResult:
         return find(index, path, question, load_word_table())
 
     return await store.recall(key, "main", work)

@@ -23,7 +23,7 @@ class InMemoryStoryIndex:
     """What was indexed of one story."""
 
     def __init__(self) -> None:
-        from previously.recall.in_memory import InMemoryIndex  # brings numpy
+        from previously.recall.search import InMemoryIndex  # brings numpy
 
         self.kept = InMemoryIndex()
         self._word_table = ""
@@ -31,7 +31,7 @@ class InMemoryStoryIndex:
 
     def catch_up(self, entries: Sequence[Entry], table: WordTable | None, most: int) -> int:
         """Index the next of these; how many still wait."""
-        from previously.recall.index import facts_of_entry, index_entry
+        from previously.recall.index import index_entry, read_entry_facts
 
         if table is not None and table.name != self._word_table:
             self._word_table, self._vectors_through = table.name, -1
@@ -39,7 +39,7 @@ class InMemoryStoryIndex:
         after = self._through if table is None else min(self._through, self._vectors_through)
         to_do = sorted((entry for entry in entries if entry.id > after), key=lambda entry: entry.id)
         for entry in to_do[:most]:
-            indexed = index_entry(entry.id, facts_of_entry(entry), table)
+            indexed = index_entry(entry.id, read_entry_facts(entry), table)
             if entry.id > self._through:
                 self.kept.keep(indexed, entry.message.speaker)
                 self._through = entry.id
@@ -56,9 +56,9 @@ class InMemoryStoryIndex:
 
     def retime(self, changes: Sequence[tuple[int, Attributes]]) -> None:
         """Give entries the times of their new attributes."""
-        from previously.recall.index import times_of
+        from previously.recall.index import read_times
 
-        self.kept.retime({entry: times_of(attributes) for entry, attributes in changes})
+        self.kept.retime({entry: read_times(attributes) for entry, attributes in changes})
 
 
 class InMemoryRecall:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from previously.recall.dates import day_of
-from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import MessageFacts
-from previously.recall.outline import PAGE_MESSAGES, PathEntries, mask_of
-from previously.recall.search import outline_of
+from previously.recall.outline import PAGE_MESSAGES, PathEntries, make_mask
+from previously.recall.search import InMemoryIndex, read_outline
+from previously.text.times import parse_day
 
 
 def made(*facts: MessageFacts) -> InMemoryIndex:
@@ -33,46 +32,46 @@ def test_an_entry_that_stands_twice_is_found_at_its_last_place() -> None:
 
 def test_sessions_begin_where_the_source_says_so() -> None:
     index = made(*(MessageFacts("x y", session=name) for name in ("a", "a", "b", "b", "b", "a")))
-    assert outline_of(index, PathEntries(range(6))).sessions.tolist() == [0, 2, 5]
+    assert read_outline(index, PathEntries(range(6))).sessions.tolist() == [0, 2, 5]
 
 
 def test_sessions_begin_after_a_pause() -> None:
     times = ("2023-05-08T10:00", "2023-05-08T12:00", None, "2023-05-08T20:00", "2023-05-08T20:05", "2023-05-10")
     index = made(*(MessageFacts("x y", at=at) for at in times))
-    shape = outline_of(index, PathEntries(range(6)))
+    shape = read_outline(index, PathEntries(range(6)))
     assert shape.sessions.tolist() == [0, 3, 5]
-    assert shape.newest_day == day_of("2023-05-10")
+    assert shape.newest_day == parse_day("2023-05-10")
     assert shape.session_at(4) == 1
 
 
 def test_what_is_not_known_begins_no_session() -> None:
     index = made(*(MessageFacts("x y", session="a") for _ in range(6)))
-    assert outline_of(index, PathEntries(range(6)), allowed=(0, 2, 3, 5)).sessions.tolist() == [0]
+    assert read_outline(index, PathEntries(range(6)), allowed=(0, 2, 3, 5)).sessions.tolist() == [0]
 
 
 def test_long_sessions_are_cut_into_scenes() -> None:
     index = made(*(MessageFacts("x y") for _ in range(2 * PAGE_MESSAGES + 1)))
-    shape = outline_of(index, PathEntries(range(len(index))))
+    shape = read_outline(index, PathEntries(range(len(index))))
     assert shape.pages.tolist() == [0, PAGE_MESSAGES, 2 * PAGE_MESSAGES]
 
 
 def test_only_those_who_speak_on_the_path() -> None:
     index = made(MessageFacts("one", "Mara"), MessageFacts("two", "Bram"), MessageFacts("three", "Tess"))
-    shape = outline_of(index, PathEntries([0, 2]), until=1)
+    shape = read_outline(index, PathEntries([0, 2]), until=1)
     assert shape.speaking(index.speakers()) == ("Mara",)
 
 
 def test_counts_are_of_what_is_known() -> None:
     index = made(MessageFacts("one boat"), MessageFacts("two red boats sailing"), MessageFacts("three"))
-    shape = outline_of(index, PathEntries([0, 1, 7]), allowed=(1, 2))
+    shape = read_outline(index, PathEntries([0, 1, 7]), allowed=(1, 2))
     assert (shape.messages, len(shape)) == (1, 3)
     assert shape.mean_terms == 4.0
 
 
 def test_a_mask_leaves_out_what_is_not_on_the_path() -> None:
-    assert mask_of((-1, 0, 2, 9), 3).tolist() == [True, False, True]
+    assert make_mask((-1, 0, 2, 9), 3).tolist() == [True, False, True]
 
 
 def test_an_empty_path() -> None:
-    shape = outline_of(InMemoryIndex(), PathEntries([]))
+    shape = read_outline(InMemoryIndex(), PathEntries([]))
     assert (len(shape), shape.messages, shape.newest_day, shape.speaking(["A"])) == (0, 0, None, ())

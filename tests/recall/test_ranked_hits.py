@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from previously.models.word_vectors import load_word_table
-from previously.recall.candidates import WHOLE_PATH, candidates, sample_step
-from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import MessageFacts
-from previously.recall.lexical import lexical, on_path
 from previously.recall.outline import PathEntries
 from previously.recall.query import understand
-from previously.recall.search import find, outline_of
-from previously.recall.vectors import DIMENSIONS, Floats, likeness, packed, rows_of, unit
+from previously.recall.rank import WHOLE_PATH, choose_candidates, place_postings, sample_step, score_words
+from previously.recall.search import InMemoryIndex, find, read_outline
+from previously.recall.vectors import DIMENSIONS, Floats, measure_likeness, pack_vector, read_rows, scale_to_unit
 
 SMALL_TALK = [
     "The rain has not stopped all day.", "Soup again, and bread from the oven.", "Somebody should mend that fence.",
@@ -155,10 +153,10 @@ def test_a_long_path_is_pruned_before_vectors_are_read() -> None:
 def test_days_bring_candidates_on_a_long_path() -> None:
     lines = [MessageFacts("hm", at=f"20{10 + number // 365:02}-01-01", session=str(number)) for number in range(3_000)]
     index, path = told(*lines)
-    shape = outline_of(index, path)
+    shape = read_outline(index, path)
     query = understand("in 2012?")
-    words = lexical(query.terms, on_path(index.postings(query.lookups), shape), shape)
-    assert {730, 731} <= set(candidates(query, shape, words).tolist())
+    words = score_words(query.terms, place_postings(index.postings(query.lookups), shape), shape)
+    assert {730, 731} <= set(choose_candidates(query, shape, words).tolist())
 
 
 @pytest.mark.parametrize("length", [0, 1, 256, 257, 10_000, 100_000])
@@ -167,9 +165,9 @@ def test_the_sample_stays_small(length: int) -> None:
 
 
 def test_vectors_are_packed_and_compared() -> None:
-    assert packed(None, ["word"]) == packed(Colours(), []) == b""
-    rows = rows_of([1, 2, 3], {1: packed(Colours(), ["ab"]), 2: packed(Colours(), ["zz"]), 3: b"short"})
-    alike = likeness(rows, unit(Colours().summed(["ab"])), np.zeros(0, np.intp))
+    assert pack_vector(None, ["word"]) == pack_vector(Colours(), []) == b""
+    rows = read_rows([1, 2, 3], {1: pack_vector(Colours(), ["ab"]), 2: pack_vector(Colours(), ["zz"]), 3: b"short"})
+    alike = measure_likeness(rows, scale_to_unit(Colours().summed(["ab"])), np.zeros(0, np.intp))
     assert alike[0] == pytest.approx(1, abs=1e-5) and abs(float(alike[1])) < 1e-6 and float(alike[2]) == 0
 
 
@@ -177,7 +175,7 @@ def test_the_table_of_word_vectors() -> None:
     table = load_word_table()
     if table is None:
         pytest.skip("the extra recall is not installed")
-    boat, ship, soup = (unit(table.summed([word])) for word in ("boat", "ship", "soup"))
+    boat, ship, soup = (scale_to_unit(table.summed([word])) for word in ("boat", "ship", "soup"))
     assert table.dimensions == DIMENSIONS
     assert float(boat @ ship) > 2 * abs(float(boat @ soup))
     assert not table.summed([]).any()

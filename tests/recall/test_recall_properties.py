@@ -7,14 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.recall.blocks import FACT, POSTING, Block, joined
-from previously.recall.in_memory import InMemoryIndex
-from previously.recall.index import MessageFacts, index_entry
+from previously.recall.index import FACT, POSTING, Block, MessageFacts, index_entry, join_blocks
 from previously.recall.outline import PathEntries
-from previously.recall.passages import Told, passages
+from previously.recall.passages import Quoted, make_passages
 from previously.recall.query import understand
-from previously.recall.search import Found, find
-from previously.recall.words import places_of, read
+from previously.recall.search import InMemoryIndex, SearchResult, find
+from previously.text.words import find_places, read_terms
 from tests.effort import cases
 
 NAMES = ("Mara", "Old Bram", "Will", "田中")
@@ -73,7 +71,7 @@ def path_of(story: Sequence[MessageFacts]) -> PathEntries:
     return PathEntries(3 * entry for entry in range(len(story)))
 
 
-def answer(found: Found) -> list[tuple[int, float, tuple[str, ...]]]:
+def answer(found: SearchResult) -> list[tuple[int, float, tuple[str, ...]]]:
     return [(hit.position, hit.score, hit.why.terms) for hit in found.hits]
 
 
@@ -82,9 +80,9 @@ def test_any_text_is_indexed_and_understood(text: str) -> None:
     indexed = index_entry(5, MessageFacts(text))
     assert {len(record) for record in indexed.postings.values()} == {POSTING.itemsize}
     assert len(indexed.facts) == FACT.itemsize
-    assert set(read(text).terms) <= set(indexed.postings)
+    assert set(read_terms(text).terms) <= set(indexed.postings)
     understand(text, speakers=NAMES, asker="Mara", asked="Will", today=738_000)
-    for start, end in places_of(text, read(text).terms):
+    for start, end in find_places(text, read_terms(text).terms):
         assert 0 <= start < end <= len(text)
 
 
@@ -142,13 +140,13 @@ def test_a_forgotten_entry_is_as_if_it_had_never_been(story: list[MessageFacts],
             never.add(3 * entry, facts)
     path = path_of(story)
     assert answer(find(index, path, text)) == answer(find(never, path, text))
-    assert joined(index.facts(), FACT)[0].tolist() == joined(never.facts(), FACT)[0].tolist()
+    assert join_blocks(index.facts(), FACT)[0].tolist() == join_blocks(never.facts(), FACT)[0].tolist()
 
 
 @given(STORIES, TEXTS, st.integers(-10, 400), st.sets(st.integers(0, 29)))
 def test_passages_are_never_over_budget(story: list[MessageFacts], text: str, budget: int, excluded: set[int]) -> None:
     found = find(kept(story), path_of(story), text)
-    told = {at: Told(facts.text, facts.speaker, facts.at) for at, facts in enumerate(story)}
-    taken = passages(found.hits, told, budget, len, found.outline, excluded=excluded)
+    told = {at: Quoted(facts.text, facts.speaker, facts.at) for at, facts in enumerate(story)}
+    taken = make_passages(found.hits, told, budget, len, found.outline, excluded=excluded)
     assert len("".join(passage.line + "\n" for passage in taken)) <= max(0, budget)
     assert [passage.position for passage in taken] == sorted({passage.position for passage in taken} - excluded)

@@ -6,11 +6,10 @@ import pytest
 
 from benchmarks.recall_data import harbour
 from previously.models.word_vectors import load_word_table
-from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import MessageFacts
 from previously.recall.outline import PathEntries
-from previously.recall.passages import Told, passages
-from previously.recall.search import find
+from previously.recall.passages import Quoted, make_passages
+from previously.recall.search import InMemoryIndex, find
 
 
 @pytest.mark.parametrize(("vectors", "at_least"), [(True, 0.7), (False, 0.65)])
@@ -23,12 +22,12 @@ def test_what_the_player_asks_for_is_found(vectors: bool, at_least: float) -> No
     told = {}
     for entry, turn in enumerate(story.turns):
         index.add(entry, MessageFacts(turn.text, turn.speaker, turn.at), table)
-        told[entry] = Told(turn.text, turn.speaker, turn.at)
+        told[entry] = Quoted(turn.text, turn.speaker, turn.at)
     path = PathEntries(range(len(story.turns)))
     shares = []
     for question in story.questions:
         found = find(index, path, question.text, table, asker=story.asker)
-        taken = passages(found.hits, told, 1_000, lambda line: -(-len(line) // 4), found.outline)
+        taken = make_passages(found.hits, told, 1_000, lambda line: -(-len(line) // 4), found.outline)
         assert sum(passage.tokens for passage in taken) <= 1_000
         shares.append(sum(passage.position in question.gold for passage in taken) / len(question.gold))
     assert sum(shares) / len(shares) >= at_least

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from previously.core.errors import BadInput
-from previously.recall.address import find_mentions, mentioned, name_parts
-from previously.recall.query import LONGEST_QUERY, MOST_TERMS, understand
+from previously.recall.query import LONGEST_QUERY, MOST_TERMS, find_mentions, find_named, split_speaker, understand
 
 CREW = ("Mara Voss", "Old Bram", "Will", "José", "田中", "Narrator")
 
@@ -96,13 +95,13 @@ def test_you_is_who_is_addressed() -> None:
 def test_a_text_of_nothing_but_names_is_read_in_no_time() -> None:
     text = "Mara, Bram; " * 1_400
     assert len(find_mentions(text, CREW)) == 2_800
-    assert set(mentioned(text, CREW)) == {"Mara Voss", "Old Bram"}
+    assert set(find_named(text, CREW)) == {"Mara Voss", "Old Bram"}
 
 
 def test_titles_and_roles_are_no_names() -> None:
-    assert name_parts("Captain Ahab") == ("ahab",)
-    assert name_parts("User") == ()
-    assert name_parts("SAM and LIAM") == ("sam", "liam")
+    assert split_speaker("Captain Ahab") == ("ahab",)
+    assert split_speaker("User") == ()
+    assert split_speaker("SAM and LIAM") == ("sam", "liam")
 
 
 @pytest.mark.parametrize("text", ["", "   ", "?!…", "what is it?", "\x00", "()\"'*"])
@@ -124,3 +123,23 @@ def test_a_megabyte_is_cut_to_its_front_and_its_end() -> None:
 def test_days_are_understood_with_the_rest() -> None:
     query = understand("What did Mara say in May 2023?", speakers=CREW)
     assert query.days and query.speakers == ("Mara Voss",)
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("Bram, Mara and José swore what?", []),
+        ("Bram, and Mara, swore what?", []),
+        ("Bram, what did Mara and José swear?", ["Bram"]),
+        ("Bram, Mara lied to me.", ["Bram"]),
+    ],
+)
+def test_the_first_of_a_list_is_not_spoken_to(text: str, called: list[str]) -> None:
+    mentions = find_mentions(text, ("Bram", "José", "Mara"))
+    assert [name for mention in mentions if mention.addressed for name in mention.names] == called
+
+
+def test_a_title_is_a_name_where_there_is_no_other() -> None:
+    assert split_speaker("Captain Vane") == ("vane",)
+    assert split_speaker("Captain") == ("captain",)
+    assert split_speaker("Narrator") == ()

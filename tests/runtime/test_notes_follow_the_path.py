@@ -13,7 +13,7 @@ import pytest
 
 from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from previously.lore.state import EMPTY_STATE, render_state
 from previously.runtime import note_steps, noted
 from previously.runtime.knowing import is_told_all

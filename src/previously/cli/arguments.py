@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.core.errors import BadInput
-from previously.core.text import MAX_MESSAGE_BYTES, clean
+from previously.core.json_values import MAX_MESSAGE_BYTES, clean
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory

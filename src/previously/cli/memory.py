@@ -16,7 +16,7 @@ from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
-    from previously.core.spans import Span
+    from previously.core.path import Span
     from previously.runtime.fold_report import FoldDone, FoldReport
     from previously.runtime.remembering import ChapterText, MemoryText
 

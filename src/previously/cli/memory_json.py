@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
-    from previously.core.analyses import Analysis
     from previously.core.note import Note
+    from previously.core.scene import Analysis
     from previously.core.versions import Version
     from previously.lore.current_state import StateValue
     from previously.lore.state import Wish
@@ -123,11 +123,11 @@ def analysis_json(position: int, one: Analysis) -> dict[str, Any]:
 
 def readable(version: Version) -> str:
     """Return the text of a version for people: a note under headings, with the messages its items come from."""
-    from previously.core.note import note_of
+    from previously.core.note import parse_note
     from previously.core.versions import Kind
 
     made = version.made
-    return note_lines(note_of(made.text), made.span.first) if made.kind is Kind.NOTE else made.text
+    return note_lines(parse_note(made.text), made.span.first) if made.kind is Kind.NOTE else made.text
 
 
 def note_lines(note: Note, first: int) -> str:

@@ -19,7 +19,7 @@ from previously.core.errors import BadInput, UnknownStory
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
-    from previously.core.lore import Scene
+    from previously.core.scene import Scene
     from previously.runtime.combining import Combined
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A scene memory.")]

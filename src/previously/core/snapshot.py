@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.marks import Mark, MarkKind
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.versions import Kind, LiveVersion, Status, Version
 
 ALL_MARKS = frozenset(MarkKind)
@@ -55,7 +55,7 @@ class Snapshot(Protocol):
     def path(self, first: int, last: int) -> list[OnPath]:
         """Return the messages at positions first to last, both included; positions off the path are left out."""
 
-    def known(self) -> list[Known]:
+    def known(self) -> list[KnownEntry]:
         """Return the whole path as alignment needs it, in order."""
 
     def siblings(self, position: int) -> list[OnPath]:

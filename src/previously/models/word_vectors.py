@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from previously.recall.pieces import PieceRows, PieceTable
-from previously.recall.vectors import DIMENSIONS, WordTable
+from previously.recall.vectors import DIMENSIONS, PieceRows, PieceTable, WordTable
 
 _PACKAGE = "wordllama"
 _WEIGHTS = "weights/l2_supercat_256.safetensors"

@@ -4,8 +4,8 @@ Owns two steps. `chosen` takes hits while they fit: a cheaper message before a d
 the more a session has been given already, the less its next message is worth, so that one talkative evening does not
 take everything. `passages` writes what was chosen, in the order of the story, each with its place, day and speaker.
 
-What must stay true: pure; the budget is never exceeded, by the caller's own counter; no position that is excluded or
-that the reader does not know is ever chosen, whatever the hits say.
+Pure; the budget is never exceeded, by the caller's own counter; no position that is excluded or that the reader does
+not know is ever chosen, whatever the hits say.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from previously.recall.dates import day_words
 from previously.recall.outline import Outline
 from previously.recall.rank import Hit, Why
+from previously.text.times import render_day
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What taking a hit costs besides room."""
+    """The price of taking a hit besides its room."""
 
     dearer: float = 0.15
-    """How much more score a message needs each time it takes twice the room."""
+    """Score that a message needs in addition each time it takes twice the room."""
     free_share: float = 0.1
     """Up to this share of the budget a session is given what it asks for."""
     session: float = 2.0
-    """How much more score the next message of a session would need if the session had all of the budget."""
+    """Score that the next message of a session would need in addition if the session had all of the budget."""
 
 
 PRICES = Prices()
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Quoted:
     """A message as it was told."""
 
     text: str
@@ -55,7 +55,7 @@ class Passage:
     why: Why
 
 
-def chosen(
+def choose_hits(
     hits: Sequence[Hit],
     budget: float,
     costs: Mapping[int, float],
@@ -65,7 +65,7 @@ def chosen(
     knows: Callable[[int], bool] | None = None,
     prices: Prices = PRICES,
 ) -> list[Hit]:
-    """The hits to take, the most valued first. A position without a cost is not taken."""
+    """Return the hits to take, the most valued first. A position without a cost is not taken."""
     if budget <= 0:
         return []
     open_hits = [
@@ -98,9 +98,9 @@ def chosen(
     return taken
 
 
-def passages(
+def make_passages(
     hits: Sequence[Hit],
-    told: Mapping[int, Told],
+    told: Mapping[int, Quoted],
     budget_tokens: int,
     count: Callable[[str], int],
     outline: Outline,
@@ -108,18 +108,18 @@ def passages(
     excluded: Collection[int] = (),
     knows: Callable[[int], bool] | None = None,
 ) -> list[Passage]:
-    """What of the hits fits the budget, in the order of the story. `told` holds the messages of the hits, `count`
-    says what a line takes in the view."""
-    lines = {hit.position: line_of(hit.position, told[hit.position]) for hit in hits if hit.position in told}
+    """Return what of the hits fits the budget, in the order of the story. `told` holds the messages of the hits,
+    `count` says what a line takes in the view."""
+    lines = {hit.position: render_line(hit.position, told[hit.position]) for hit in hits if hit.position in told}
     costs = {position: count(f"{line}\n") for position, line in lines.items()}
-    taken = chosen(hits, budget_tokens, costs, outline, excluded=excluded, knows=knows)
+    taken = choose_hits(hits, budget_tokens, costs, outline, excluded=excluded, knows=knows)
     return [
         Passage(hit.position, lines[hit.position], costs[hit.position], hit.score, hit.why)
         for hit in sorted(taken, key=lambda hit: hit.position)
     ]
 
 
-def line_of(position: int, told: Told) -> str:
-    """A message as a passage: place, day, speaker, words."""
-    place = f"message {position}" + (f", {day}" if (day := day_words(told.at)) else "")
+def render_line(position: int, told: Quoted) -> str:
+    """Return a message as a passage: place, day, speaker, words."""
+    place = f"message {position}" + (f", {day}" if (day := render_day(told.at)) else "")
     return f"[{place}] {told.speaker}: {told.text}" if told.speaker else f"[{place}] {told.text}"

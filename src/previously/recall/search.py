@@ -1,30 +1,50 @@
 """Answering a question: what a store has to give, and the steps from there to hits.
 
-Owns `StoryIndex`, the seam between recall and a store. A store gives blocks and vectors of one story, as they were
-kept when entries were written; everything that decides what is found, and in which order, happens here and below, so
-that all stores give the same answer. `find` is the usual way; `outline_of`, `understand` and `search` are its steps.
+`StoryIndex` is the seam between recall and a store. A store gives blocks and vectors of one story, as they were kept
+when entries were written; everything that decides what is found, and in which order, happens here and below, so that
+all stores give the same answer. `find` is the usual way; `read_outline`, `understand` and `search` are its steps.
+`InMemoryIndex` keeps blocks and vectors in dictionaries, and shows what the tables of any store have to do.
 
-What must stay true: nothing is found that is not on the path given, that comes at or after `until`, that the witness
-was not there for, or that is excluded; the answer does not depend on the order in which a store gives blocks.
+Nothing is found that is not on the path given, that comes at or after `until`, that the witness was not there for, or
+that is excluded. The answer does not depend on the order in which a store gives blocks.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from previously.recall.address import mentioned
-from previously.recall.blocks import POSTING, Block, joined
-from previously.recall.candidates import candidates
-from previously.recall.index import EVERYONE, witness_term
-from previously.recall.lexical import lexical, on_path
-from previously.recall.outline import Mask, Outline, PathEntries, mask_of, outlined
-from previously.recall.query import Query, clipped, understand
-from previously.recall.rank import WEIGHTS, Hit, Weights, rank, wanted_vector
-from previously.recall.vectors import WordTable, rows_of
+from previously.recall.index import (
+    EVERYONE,
+    FACT,
+    POSTING,
+    Block,
+    IndexedEntry,
+    MessageFacts,
+    change_times,
+    find_block,
+    index_entry,
+    join_blocks,
+    make_witness_term,
+    remove_records,
+)
+from previously.recall.outline import Mask, Outline, PathEntries, make_mask, make_outline
+from previously.recall.query import Query, clip_query, find_named, understand
+from previously.recall.rank import (
+    WEIGHTS,
+    Hit,
+    Weights,
+    choose_candidates,
+    make_query_vector,
+    place_postings,
+    rank,
+    score_words,
+)
+from previously.recall.vectors import WordTable, read_rows
 
 MOST_HITS = 200
 
@@ -33,24 +53,24 @@ class StoryIndex(Protocol):
     """The index of one story, whatever branch its entries are on."""
 
     def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
-        """The blocks of postings of these terms, in any order; a term that nobody says may be left out."""
+        """Return the blocks of postings of these terms, in any order; a term that nobody says may be left out."""
         ...
 
     def facts(self) -> Sequence[Block]:
-        """The blocks of facts, in any order."""
+        """Return the blocks of facts, in any order."""
         ...
 
     def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
-        """The vectors of these entries; one that has none is left out."""
+        """Return the vectors of these entries; one that has none is left out."""
         ...
 
     def speakers(self) -> Iterable[str]:
-        """The names that speak in the story."""
+        """Return the names that speak in the story."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """An answer: how the text was understood, the path it was asked of, and the hits, best first."""
 
     query: Query
@@ -72,22 +92,22 @@ def find(
     excluded: Collection[int] = (),
     until: int | None = None,
     most: int = MOST_HITS,
-) -> Found:
-    """The best hits for a text. `asker` and `asked` are who asks whom ("I" and "you"); `today` is the day it is asked
-    on, else that of the newest message. Only what `witness` was there for, only `allowed` positions and only those
-    before `until` have a part in it; `excluded` ones (already in the view) are known, but no hits."""
-    outline = outline_of(index, path, witness=witness, allowed=allowed, until=until)
+) -> SearchResult:
+    """Return the best hits for a text. `asker` and `asked` are who asks whom ("I" and "you"); `today` is the day it is
+    asked on, else that of the newest message. Only what `witness` was there for, only `allowed` positions and only
+    those before `until` have a part in it; `excluded` ones (already in the view) are known, but no hits."""
+    outline = read_outline(index, path, witness=witness, allowed=allowed, until=until)
     query = understand(
         text,
-        speakers=outline.speaking(mentioned(clipped(text), tuple(index.speakers()))),
+        speakers=outline.speaking(find_named(clip_query(text), tuple(index.speakers()))),
         asker=asker,
         asked=asked,
         today=outline.newest_day if today is None else today,
     )
-    return Found(query, outline, search(index, outline, query, table, excluded=excluded, most=most))
+    return SearchResult(query, outline, search(index, outline, query, table, excluded=excluded, most=most))
 
 
-def outline_of(
+def read_outline(
     index: StoryIndex,
     path: PathEntries,
     *,
@@ -95,12 +115,12 @@ def outline_of(
     allowed: Collection[int] | None = None,
     until: int | None = None,
 ) -> Outline:
-    """The outline of a path as one reader of the story may know it."""
-    mask: Mask | None = None if allowed is None else mask_of(allowed, len(path))
+    """Return the outline of a path as one reader of the story may know it."""
+    mask: Mask | None = None if allowed is None else make_mask(allowed, len(path))
     if witness is not None:
         there = _witnessed(index, path, witness)
         mask = there if mask is None else mask & there
-    return outlined(path, index.facts(), allowed=mask, until=until)
+    return make_outline(path, index.facts(), allowed=mask, until=until)
 
 
 def search(
@@ -113,22 +133,102 @@ def search(
     most: int = MOST_HITS,
     weights: Weights = WEIGHTS,
 ) -> list[Hit]:
-    """The best hits of a path for a query, best first; none for an empty query."""
+    """Return the best hits of a path for a query, best first; none for an empty query."""
     if query.empty or not outline.messages:
         return []
-    postings = on_path(index.postings(query.lookups), outline)
-    words = lexical(query.terms, postings, outline)
-    wanted = wanted_vector(query, words, table, outline.messages)
-    positions = candidates(query, outline, words)
+    postings = place_postings(index.postings(query.lookups), outline)
+    words = score_words(query.terms, postings, outline)
+    wanted = make_query_vector(query, words, table, outline.messages)
+    positions = choose_candidates(query, outline, words)
     entries: list[int] = outline.entries.ids[positions].tolist()
-    vectors = rows_of(entries, index.vectors(entries) if wanted is not None else {})
+    vectors = read_rows(entries, index.vectors(entries) if wanted is not None else {})
     return rank(
         query, outline, words, postings, positions, vectors, wanted, excluded=excluded, most=most, weights=weights
     )
 
 
 def _witnessed(index: StoryIndex, path: PathEntries, witness: str) -> Mask:
-    terms = (EVERYONE, witness_term(witness))
-    found = [joined(blocks, POSTING)[0] for blocks in index.postings(terms).values()]
+    terms = (EVERYONE, make_witness_term(witness))
+    found = [join_blocks(blocks, POSTING)[0] for blocks in index.postings(terms).values()]
     entries = np.concatenate(found) if found else np.zeros(0, np.int64)
-    return mask_of(path.positions_of(entries), len(path))
+    return make_mask(path.positions_of(entries), len(path))
+
+
+class InMemoryIndex:
+    """The index of one story."""
+
+    def __init__(self) -> None:
+        self._postings: dict[str, dict[int, bytearray]] = {}
+        self._facts: dict[int, bytearray] = {}
+        self._vectors: dict[int, bytes] = {}
+        self._entries: dict[int, str | None] = {}
+        self._speakers: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, entry: int, facts: MessageFacts, table: WordTable | None = None) -> None:
+        """Index an entry. Entries are immutable: an id that is known keeps what it has."""
+        if entry not in self._entries:
+            self.keep(index_entry(entry, facts, table), facts.speaker)
+
+    def keep(self, indexed: IndexedEntry, speaker: str | None = None) -> None:
+        """Keep an entry that is not known yet: each record goes to the end of its block."""
+        for term, record in indexed.postings.items():
+            self._postings.setdefault(term, {}).setdefault(indexed.block, bytearray()).extend(record)
+        self._facts.setdefault(indexed.block, bytearray()).extend(indexed.facts)
+        if indexed.vector:
+            self._vectors[indexed.entry] = indexed.vector
+        if speaker:
+            self._speakers[speaker] += 1
+        self._entries[indexed.entry] = speaker
+
+    def keep_vectors(self, vectors: Mapping[int, bytes]) -> None:
+        """Keep vectors of entries that are known."""
+        self._vectors.update(vectors)
+
+    def drop_vectors(self) -> None:
+        """Leave all vectors away: another table gives others."""
+        self._vectors.clear()
+
+    def retime(self, times: Mapping[int, tuple[int, int]]) -> None:
+        """Give entries another minute and session. One that is not known is no error."""
+        for entry, time in times.items():
+            if entry in self._entries:
+                block = find_block(entry)
+                self._facts[block] = bytearray(change_times(self._facts[block], {entry: time}))
+
+    def remove(self, entry: int) -> None:
+        """Cut every record of an entry out. One that is not known is no error."""
+        if entry not in self._entries:
+            return
+        block = find_block(entry)
+        self._facts[block] = bytearray(remove_records(self._facts[block], (entry,), FACT))
+        for term in [term for term, blocks in self._postings.items() if block in blocks]:
+            left = remove_records(self._postings[term][block], (entry,), POSTING)
+            if left:
+                self._postings[term][block] = bytearray(left)
+            else:
+                del self._postings[term][block]
+                if not self._postings[term]:
+                    del self._postings[term]
+        self._vectors.pop(entry, None)
+        speaker = self._entries.pop(entry)
+        if speaker:
+            self._speakers[speaker] -= 1
+
+    def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
+        """Return the blocks of postings of these terms."""
+        return {term: list(self._postings[term].items()) for term in terms if term in self._postings}
+
+    def facts(self) -> Sequence[Block]:
+        """Return the blocks of facts."""
+        return list(self._facts.items())
+
+    def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
+        """Return the vectors of these entries."""
+        return {entry: self._vectors[entry] for entry in entries if entry in self._vectors}
+
+    def speakers(self) -> Iterable[str]:
+        """Return the names that speak in the story."""
+        return [name for name, messages in self._speakers.items() if messages]

@@ -1,16 +1,19 @@
-"""Arithmetic on vectors of meaning: adding words up, packing, comparing.
+"""Vectors of meaning: adding words up, packing, comparing.
 
-Owns the dense side of recall. A message's vector is the sum of its content words' vectors, packed to one byte a number;
-a question's words weigh by how rare they are in the story. Before two are compared, what all messages of the story
-have in common is taken out of both: it tells nothing.
+A message's vector is the sum of its content words' vectors, packed to one byte a number; a question's words weigh by
+how rare they are in the story. Before two are compared, what all messages of the story have in common is taken out of
+both: it tells nothing. `PieceTable` makes the vectors of words from those of their pieces, which are read elsewhere
+(`models.word_vectors`) and given.
 
-What must stay true: pure; the same input gives the same numbers; a text without a known word has no vector, and is like
-nothing.
+The same input gives the same numbers on every machine. A word of any length or script has a vector, if only zero; a
+text without a known word has none, and is like nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -26,25 +29,25 @@ LONGEST_SUM = 2_000
 
 
 class WordTable(Protocol):
-    """Where words have vectors. What it gives must depend on the words alone."""
+    """A table of the vectors of words. What it gives must depend on the words alone."""
 
     @property
     def name(self) -> str:
-        """What tells it from tables that give other vectors."""
+        """Return what tells it from tables that give other vectors."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is."""
+        """Return how long a vector is."""
         ...
 
     def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:
-        """The sum of the words' vectors, each times its weight."""
+        """Return the sum of the words' vectors, each times its weight."""
         ...
 
 
-def packed(table: WordTable | None, words: Sequence[str]) -> bytes:
-    """The vector of these words, one signed byte a number; empty where no word is known."""
+def pack_vector(table: WordTable | None, words: Sequence[str]) -> bytes:
+    """Return the vector of these words, one signed byte a number; empty where no word is known."""
     if table is None or not words:
         return b""
     summed = table.summed(words[:LONGEST_SUM])
@@ -55,20 +58,20 @@ def packed(table: WordTable | None, words: Sequence[str]) -> bytes:
     return numbers.tobytes()
 
 
-def unit(vectors: Floats) -> Floats:
+def scale_to_unit(vectors: Floats) -> Floats:
     """Each vector at length one; a zero vector stays zero."""
     norms = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     return np.asarray(vectors / np.where(norms == 0, 1, norms), np.float32)
 
 
-def likeness(vectors: Packed, wanted: Floats, sampled: Rows) -> Floats:
-    """The cosine of each packed vector with the wanted one, after what the `sampled` rows have in common has been taken
-    out of both. A zero vector is like nothing."""
+def measure_likeness(vectors: Packed, wanted: Floats, sampled: Rows) -> Floats:
+    """Return the cosine of each packed vector with the wanted one, after what the `sampled` rows have in common has
+    been taken out of both. A zero vector is like nothing."""
     rows = vectors.astype(np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     norms[norms == 0] = np.inf
-    common = unit(np.asarray((rows[sampled] / norms[sampled, None]).sum(axis=0), np.float32))
-    wanted = unit(wanted - float(wanted @ common) * common)
+    common = scale_to_unit(np.asarray((rows[sampled] / norms[sampled, None]).sum(axis=0), np.float32))
+    wanted = scale_to_unit(wanted - float(wanted @ common) * common)
     # Not by matrix product: that wakes the threads of a linear algebra library, which costs more than it saves here.
     along = np.einsum("ij,j->i", rows, common) / norms
     alike = np.einsum("ij,j->i", rows, wanted) / norms
@@ -77,9 +80,62 @@ def likeness(vectors: Packed, wanted: Floats, sampled: Rows) -> Floats:
     return np.asarray(alike / left, np.float32)
 
 
-def rows_of(entries: Sequence[int], vectors: Mapping[int, bytes]) -> Packed:
-    """The packed vectors of these entries, a row each; zero for an entry that has none, or one of another size."""
+def read_rows(entries: Sequence[int], vectors: Mapping[int, bytes]) -> Packed:
+    """Return the packed vectors of these entries, a row each; zero for an entry that has none, or one of another
+    size."""
     none = bytes(DIMENSIONS)
     each = [vectors.get(entry, none) for entry in entries]
     joined = b"".join([one if len(one) == DIMENSIONS else none for one in each])
     return np.frombuffer(joined, np.int8).reshape(len(entries), DIMENSIONS)
+
+
+PieceRows: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float16]]
+
+_WORD_START = "\u2581"
+"""Begins a piece that stands at the front of a word."""
+
+_LONGEST_SPLIT = 24
+"""Letters split at a time: splitting takes the square of them, and pieces are hardly ever longer than eight."""
+
+
+class PieceTable:
+    """A `WordTable` over word pieces: the vector of a word is the sum of those of its pieces, so that a rare word,
+    which has several, weighs more than a common one."""
+
+    def __init__(self, name: str, rows: PieceRows, pieces: Mapping[str, int]) -> None:
+        self.name = name
+        self._rows = rows
+        self._pieces = pieces
+        self._split = lru_cache(maxsize=65_536)(self._split_anew)
+
+    @property
+    def dimensions(self) -> int:
+        """Return how long a vector is."""
+        return int(self._rows.shape[1])
+
+    def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:
+        """Return the sum of the words' vectors, each times its weight."""
+        split = [self._split(word) for word in words]
+        numbers = [number for pieces in split for number in pieces]
+        rows = self._rows[numbers].astype(np.float32) if numbers else np.zeros((0, self.dimensions), np.float32)
+        if weights is None:
+            return np.asarray(rows.sum(axis=0), np.float32)
+        each = [weight for pieces, weight in zip(split, weights, strict=True) for _ in pieces]
+        return np.asarray(np.asarray(each, np.float32) @ rows, np.float32)
+
+    def _split_anew(self, word: str) -> tuple[int, ...]:
+        """Return the numbers of a word's pieces. Neighbours are joined, the commonest pair (lowest number) first, until
+        no two make a piece; what is no piece, a rare character, is left out."""
+        if len(word) > _LONGEST_SPLIT:
+            parts = [word[at : at + _LONGEST_SPLIT] for at in range(0, len(word), _LONGEST_SPLIT)]
+            return tuple(number for part in parts for number in self._split_anew(part))
+        known = self._pieces
+        parts = [_WORD_START, *word]
+        while len(parts) > 1:
+            joined = [known.get(left + right, len(known)) for left, right in pairwise(parts)]
+            best = min(joined)
+            if best == len(known):
+                break
+            at = joined.index(best)
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        return tuple(known[part] for part in parts if part in known and part != _WORD_START)

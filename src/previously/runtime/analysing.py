@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from previously.core.errors import BadInput
 from previously.core.marks import SPAN_SCOPE
-from previously.core.paths import OnPath
-from previously.core.spans import position_on
+from previously.core.path import OnPath, find_position
 from previously.core.versions import Kind, Version
 from previously.folds.analysis import AnalysisFold
 from previously.folds.prompts.templates import name_speaker, render_message
@@ -37,7 +36,7 @@ async def analyse(
 ) -> FoldReport:
     """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one."""
     branch = await store.branch(key)
-    at = None if position is None else position_on(branch.messages, position)
+    at = None if position is None else find_position(branch.messages, position)
     first, last = (0, branch.messages - 1) if at is None else (at, at)
     path = await store.path(key, branch.name, first, last) if branch.messages else []
     if at is not None and not is_fragment(path[0]):

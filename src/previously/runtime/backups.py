@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from previously.core.errors import BadInput, StoreProblem
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.runtime import copying
 from previously.runtime.copying import Copied, Progress, backup_path, chosen
 from previously.runtime.times import time_at

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from previously.core.errors import BadInput
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.lore.books import LoreBook, parse_book
 from previously.lore.entry import KeyedEntry, find_problems
 from previously.runtime.lore_in_views import read_book_entries

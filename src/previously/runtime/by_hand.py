@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind
-from previously.core.messages import Draft, Message, Role, Text, cleaned
-from previously.core.paths import OnPath
-from previously.core.spans import Span, position_on
+from previously.core.messages import Draft, Message, Role, Text, clean_draft
+from previously.core.path import OnPath, Span, find_position
 from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.boundary import OPENING_MESSAGES, find_opening
 from previously.folds.prompts.templates import render_message
@@ -73,7 +72,7 @@ class ByHand(StoryHandle):
     async def close_chapter(self, title: str = "", at: int = -1) -> ChapterText:
         """Close the chapter with the message at `at`. A chapter that ends there already gets the title."""
         branch, reading = await self._reading()
-        position = position_on(branch.messages, at)
+        position = find_position(branch.messages, at)
         words = _words(title.strip()) if title.strip() else ""
         if len(words) > LONGEST_TITLE:
             raise BadInput(f"A title has at most {LONGEST_TITLE} characters; this one has {len(words)}.")
@@ -149,7 +148,7 @@ class ByHand(StoryHandle):
     async def pin(self, text: str | None = None, *, at: int = -1) -> Mark:
         """Show words in every view: these, or those of the message at `at`."""
         branch = await self.branch_info()
-        position = position_on(branch.messages, at) if text is None or branch.messages else -1
+        position = find_position(branch.messages, at) if text is None or branch.messages else -1
         if text is None:
             found = await self._store.path(self._key, branch.name, position, position)
             text = render_message(found[0].entry.message) if found else ""
@@ -252,4 +251,4 @@ def _words(text: str) -> str:
     """A person's words as they can be stored; `BadInput` when there are none."""
     if not text.strip():
         raise BadInput("There are no words to keep.")
-    return cleaned(Draft(Message(Role.USER, (Text(text),))))[0].message.text
+    return clean_draft(Draft(Message(Role.USER, (Text(text),))))[0].message.text

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from previously.core.messages import Role
-from previously.core.paths import OnPath
-from previously.core.people import People, Person, characters, is_group
-from previously.core.presence import Presence, Source
+from previously.core.path import OnPath
+from previously.core.people import People, Person, is_group, list_characters
+from previously.core.presence import Presence, PresenceSource
 from previously.core.versions import Kind, Status
 from previously.folds.cast import CastFold
 from previously.runtime.fold_reader import Look
@@ -60,7 +60,7 @@ class CastSteps:
         reason = TURN_OVER if mode == "turn" else WITNESSED
         presence = await self._presence()
         by_name = {one.name: one for one in people.values()}
-        asked = {presence.names.key(name): by_name[name] for name in characters(people)}  # each person once
+        asked = {presence.names.key(name): by_name[name] for name in list_characters(people)}  # each person once
         steps = [await self._update(one, through, reason, presence) for one in asked.values()]
         found = tuple(step for step in steps if step)
         return Together(found) if found else None
@@ -124,5 +124,5 @@ class _Counting:
 
     def __call__(self, item: OnPath) -> bool:
         position = item.position
-        came = position >= self._person.first or self._presence.at(position).source is not Source.EVERYBODY
+        came = position >= self._person.first or self._presence.at(position).source is not PresenceSource.EVERYBODY
         return came and self._presence.knows(self._person.name, position)

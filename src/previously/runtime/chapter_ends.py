@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from previously.core.marks import SPAN_SCOPE, Chapter
-from previously.core.note import note_of
-from previously.core.paths import OnPath
+from previously.core.note import parse_note
+from previously.core.path import OnPath
 from previously.core.tokens import message_tokens
 from previously.core.versions import Kind, LiveVersion
 from previously.folds.boundary import (
@@ -74,7 +74,7 @@ class ChapterEnds:
         digests = [item.entry.digest for item in run]
         tiles = cut_note_tiles(run, await self._store.notes(self._key, Kind.NOTE, SPAN_SCOPE, digests))
         newest = tiles[-1] if tiles and tiles[-1].span.last == last else None
-        ends = note_of(newest.note.made.text).scene_ends if newest and newest.note else ()
+        ends = parse_note(newest.note.made.text).scene_ends if newest and newest.note else ()
         if newest is None or not closes_at_named_end(ends, len(newest.span), grown.through(last)):
             return None
         title = (await self.opening(current.first, open_since)).title

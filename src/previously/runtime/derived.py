@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from previously.core.analyses import Analysis, Fragment
 from previously.core.marks import SPAN_SCOPE, Stretch
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
+from previously.core.scene import Analysis, Fragment
+from previously.core.scripts import count_words
 from previously.core.versions import Kind, LiveVersion
-from previously.core.words import count_words
 from previously.folds.analysis import parse_analysis
 from previously.folds.builtin.quotes import renumber_live, renumber_quotes
 from previously.folds.combine import CombineFold

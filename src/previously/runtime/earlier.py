@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from previously.core.marks import Mark, MarkKind
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Kind, LiveVersion
 from previously.storage.store import BranchInfo, Store, StoryKey

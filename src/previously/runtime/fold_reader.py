@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.versions import REJECTED, TAKEN_BACK, Kind, LiveVersion, Status
 from previously.folds import amend
 from previously.folds.builtin.quotes import renumber_live

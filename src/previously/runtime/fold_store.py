@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 from previously.core.marks import Mark, MarkKind
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
 from previously.storage.store import BranchInfo, StoryKey

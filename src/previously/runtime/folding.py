@@ -14,8 +14,8 @@ from typing import Any, cast
 from uuid import uuid4
 
 from previously.core.marks import SPAN_SCOPE, MarkKind
-from previously.core.note import note_of, note_words
-from previously.core.spans import Span
+from previously.core.note import parse_note, render_note_words
+from previously.core.path import Span
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.boundary import Boundary
 from previously.folds.checks import Refused, find_residue
@@ -405,7 +405,7 @@ def _amends(step: Step) -> bool:
 
 
 def _words_of(made: NewVersion) -> str:
-    return note_words(note_of(made.text)) if made.kind is Kind.NOTE else made.text
+    return render_note_words(parse_note(made.text)) if made.kind is Kind.NOTE else made.text
 
 
 def _warnings(reply: MemoryReply) -> tuple[str, ...]:

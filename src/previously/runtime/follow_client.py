@@ -14,12 +14,11 @@ from itertools import islice
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.digests import match_key
 from previously.core.errors import BadInput, HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role
-from previously.core.paths import OnPath
-from previously.core.scripts import Put, Reuse, Splice
+from previously.core.path import OnPath, Put, Reuse, Splice
 from previously.recognition.choose_story import Candidate, ClientRequest, PathMatch, choose_lookup_keys, find_tail
 from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
 from previously.recognition.client_marks import ChatNames
@@ -404,7 +403,7 @@ class _StoryFinder:
         key: StoryKey,
         name: str,
         branch: BranchInfo,
-        known: Sequence[Known],
+        known: Sequence[KnownEntry],
         first: int = 0,
         start: int = 0,
     ) -> _BranchMatch:
@@ -442,6 +441,6 @@ async def _compute(size: int, work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work) if size > LARGE else work()
 
 
-def _known(item: OnPath) -> Known:
+def _known(item: OnPath) -> KnownEntry:
     entry = item.entry
-    return Known(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)
+    return KnownEntry(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)

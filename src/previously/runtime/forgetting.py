@@ -16,8 +16,7 @@ from pathlib import Path
 
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
 from previously.core.marks import MarkKind
-from previously.core.scripts import Splice
-from previously.core.spans import Span, position_on
+from previously.core.path import Span, Splice, find_position
 from previously.runtime.backups import Backups
 from previously.runtime.reading import persistently
 from previously.runtime.times import time_at
@@ -227,8 +226,8 @@ def _span(branch: BranchInfo, first: int | None, last: int | None) -> Span | Non
         if last is not None:
             raise BadInput("A last message needs a first one.")
         return None
-    begin = position_on(branch.messages, first)
-    end = begin if last is None else position_on(branch.messages, last)
+    begin = find_position(branch.messages, first)
+    end = begin if last is None else find_position(branch.messages, last)
     if end < begin:
         raise BadInput(f"Message {end} comes before message {begin}.")
     return Span(begin, end)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
-from previously.core.marks import Mark, MarkKind, is_of_a_span, starts
-from previously.core.spans import Span, position_on
-from previously.core.text import clean
+from previously.core.json_values import clean
+from previously.core.marks import Mark, MarkKind, find_starts, is_of_a_span
+from previously.core.path import Span, find_position
 from previously.core.versions import IN_FORCE, REJECTED, TAKEN_BACK, Kind, Status, Version, has_read
 from previously.runtime.by_hand import ByHand, Which
 from previously.runtime.handle import PERSON
@@ -63,7 +63,7 @@ class History(ByHand):
     async def telling(self, position: int) -> list[Telling]:
         """Every memory in force that stands for the message at a position: notes of its span, then the texts."""
         branch, reading = await self._reading()
-        at = position_on(branch.messages, position)
+        at = find_position(branch.messages, position)
         notes = {(one.version.made.kind, one.span): one for one in await notes_on(self._store, self._key, branch)}
         found = [Telling(kind, one.version.id, span) for (kind, span), one in notes.items() if at in span]
         *closed, _ = await reading.timeline()
@@ -201,7 +201,7 @@ class History(ByHand):
             return await self._run_of(branch, chain[0])
         marks = await self._store.marks(self._key, branch.name)
         scope = chain[0].made.scope
-        first = starts(marks, [scope]).get(scope)
+        first = find_starts(marks, [scope]).get(scope)
         span = None
         for one in chain:
             if first is None or first + len(one.made.span) > branch.messages:

@@ -10,7 +10,7 @@ import re
 from secrets import token_urlsafe
 
 from previously.core.errors import BadInput
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.runtime.times import time_at
 from previously.storage.store import Store
 from previously.storage.tables.keys import ENDING, KEY_PREFIX, NOBODY, AccessKey, key_hash

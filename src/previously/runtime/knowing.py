@@ -10,12 +10,12 @@ from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from previously.core.cast import Fact, Knowledge, knowledge_of
+from previously.core.cast import Fact, Knowledge, parse_knowledge
 from previously.core.marks import OWN_SCOPE
 from previously.core.note import said_key
 from previously.core.presence import Presence
+from previously.core.scripts import casefold
 from previously.core.versions import Kind, LiveVersion
-from previously.core.witnessing import folded_name
 from previously.folds.recap import FoldRules
 from previously.lore import current_state, threads
 from previously.lore.entry import EntryKey, LoreEntry
@@ -90,7 +90,7 @@ class Knowing:
 
     async def lorebook(self, store: BookReading, key: StoryKey, known: Known, reader: str = "") -> StoryLore:
         """All entries that may come up for a reader, indexed."""
-        return await self._lorebooks.of(store, key, known.entries, folded_name(reader))
+        return await self._lorebooks.of(store, key, known.entries, casefold(reader))
 
     async def presence(
         self, store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, *, next_speaker: str = ""
@@ -252,7 +252,7 @@ async def knowledge(
         scope = cast_scope(name, presence)
         stale = await stale_version(store, key, branch, Kind.CAST, scope, start=0, exact=exact)
     live = stale or exact
-    return (knowledge_of(live.version.made.text) if live else None), stale is not None
+    return (parse_knowledge(live.version.made.text) if live else None), stale is not None
 
 
 async def is_told_all(store: SnapshotStore, key: StoryKey, name: str, presence: Presence) -> bool:

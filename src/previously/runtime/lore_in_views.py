@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from previously.core.errors import BadInput
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.tokens import Counter
 from previously.folds.prompts.templates import render_message
 from previously.lore.books import parse_book

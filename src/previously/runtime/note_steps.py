@@ -12,8 +12,8 @@ from dataclasses import replace
 from previously.core.digests import span_key
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
 from previously.core.messages import Message
+from previously.core.path import Span
 from previously.core.presence import NEWCOMER, Presence
-from previously.core.spans import Span
 from previously.core.versions import Kind, Status, Version
 from previously.folds.analysis import AnalysisFold
 from previously.folds.context import NoteContext

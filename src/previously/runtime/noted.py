@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind
-from previously.core.paths import OnPath
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span
 from previously.core.versions import Kind, LiveVersion, has_read
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline

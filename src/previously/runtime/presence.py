@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from previously.core.errors import BadInput
+from previously.core.json_values import clean
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Draft
-from previously.core.people import People, characters, people_after
-from previously.core.presence import Stretch
-from previously.core.spans import Span, position_on
-from previously.core.text import clean
-from previously.core.witnessing import folded_name
+from previously.core.path import Span, find_position
+from previously.core.people import People, list_characters, update_people
+from previously.core.presence import PresenceStretch
+from previously.core.scripts import casefold
 from previously.runtime.handle import StoryHandle
 from previously.runtime.read_presence import HAND_MARKS, correction_text, placed_corrections
 from previously.storage.store import BranchInfo, Store
@@ -29,10 +29,10 @@ LONGEST_NAME = 100
 class PresenceByHand(StoryHandle):
     """Who was present, and what a person says of it."""
 
-    async def presence(self) -> list[Stretch]:
+    async def presence(self) -> list[PresenceStretch]:
         """Return who was present at each stretch of the active branch, and where that is known from."""
 
-        async def read(store: Store) -> list[Stretch]:
+        async def read(store: Store) -> list[PresenceStretch]:
             found = await self._presence(store)
             return found.stretches()
 
@@ -43,7 +43,7 @@ class PresenceByHand(StoryHandle):
         stands in place of whatever was given, noted or inferred. Whoever speaks a message knows it all the same."""
         branch = await self.branch_info()
         span = _span(branch.messages, first, last)
-        who = None if names is None else list({folded_name(one): one for one in map(_name, names)}.values())
+        who = None if names is None else list({casefold(one): one for one in map(_name, names)}.values())
         run = await self._store.path(self._key, branch.name, span.first, span.last)
         text = correction_text(who, [item.entry.id for item in run])
         mark = await self._add_mark(branch, MarkKind.PRESENCE, span.first - 1, text)
@@ -59,7 +59,7 @@ class PresenceByHand(StoryHandle):
             return await placed_corrections(store, self._key, branch, marks)
 
         branch = await self.branch_info()
-        position = position_on(branch.messages, at)
+        position = find_position(branch.messages, at)
         said = await self._store.at_one_moment(self._key.owner, read)
         meant = [(mark, span) for mark, span in said if position in span]
         if not meant:
@@ -97,17 +97,17 @@ class PresenceByHand(StoryHandle):
         """Messages were added behind a node."""
         if self._met[0] == before:
             first = after.messages - len(drafts)
-            self._met = after.head, people_after(self._met[1], enumerate((one.message for one in drafts), first))
+            self._met = after.head, update_people(self._met[1], enumerate((one.message for one in drafts), first))
 
     async def _with_witnesses(self, drafts: Sequence[Draft]) -> tuple[list[Draft], BranchInfo]:
         """Messages with those who are there as witnesses, where some are not; and the branch before."""
         branch, marks = await self._store.at_one_moment(self._key.owner, self._marked)
-        gone = {folded_name(name) for name in absent_of(marks)}
+        gone = {casefold(name) for name in absent_of(marks)}
         if not gone:
             return list(drafts), branch
         people = await self._people(branch)
-        cast, players = characters(people), [one.name for one in people.values() if one.plays]
-        present = tuple(sorted(name for name in (*cast, *players) if folded_name(name) not in gone))
+        cast, players = list_characters(people), [one.name for one in people.values() if one.plays]
+        present = tuple(sorted(name for name in (*cast, *players) if casefold(name) not in gone))
         return [_witnessed(draft, present) for draft in drafts], branch
 
     async def _marked(self, store: Store) -> tuple[BranchInfo, list[Mark]]:
@@ -117,7 +117,7 @@ class PresenceByHand(StoryHandle):
     async def _say(self, kind: MarkKind, name: str) -> None:
         who = _name(name)
         branch = await self.branch_info()
-        has_left = folded_name(who) in map(folded_name, await self.absent())
+        has_left = casefold(who) in map(casefold, await self.absent())
         if kind is MarkKind.ENTERED and not has_left:
             raise BadInput(f"{who} has not left.")
         if kind is MarkKind.LEFT and has_left:
@@ -133,7 +133,7 @@ def _name(name: str) -> str:
 
 
 def _span(messages: int, first: int, last: int) -> Span:
-    begin, end = position_on(messages, first), position_on(messages, last)
+    begin, end = find_position(messages, first), find_position(messages, last)
     if begin > end:
         raise BadInput(f"A stretch goes from its first message to its last: {begin} comes after {end}.")
     return Span(begin, end)
@@ -150,7 +150,7 @@ def absent_of(marks: Sequence[Mark]) -> list[str]:
     gone: dict[str, str] = {}
     for mark in marks:
         if mark.kind is MarkKind.LEFT:
-            gone.setdefault(folded_name(mark.text), mark.text)
+            gone.setdefault(casefold(mark.text), mark.text)
         else:
-            gone.pop(folded_name(mark.text), None)
+            gone.pop(casefold(mark.text), None)
     return list(gone.values())

@@ -14,10 +14,9 @@ from weakref import WeakKeyDictionary
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Role
-from previously.core.note import note_of
-from previously.core.paths import OPENING_MESSAGES, OnPath
-from previously.core.presence import Correction, Heard, Presence, Run, runs_of, speaker_of
-from previously.core.spans import Span
+from previously.core.note import parse_note
+from previously.core.path import OPENING_MESSAGES, OnPath, Span
+from previously.core.presence import Correction, HeardMessage, Presence, Run, find_runs, find_speaker
 from previously.core.versions import LiveVersion
 from previously.folds.boundary import is_scene_end
 from previously.folds.recap import FoldRules
@@ -66,7 +65,7 @@ class Presences:
             next_speaker,
         )
         if stands not in self._made:
-            runs = [*await self._before(store, key, branch, rules, seen), *runs_of(_heard(seen.path, seen.updates))]
+            runs = [*await self._before(store, key, branch, rules, seen), *find_runs(_heard(seen.path, seen.updates))]
             placed = await placed_corrections(store, key, branch, marks)
             corrections = [Correction(span, correction_of(mark.text)[0]) for mark, span in placed]
             breaks = {mark.position for mark in marks if mark.kind in _SCENE_MARKS}
@@ -86,7 +85,7 @@ class Presences:
             if not self._is_known(link.version.id):
                 chunk = await walk_behind(store, key, branch, rules, before, len(link.span))
                 following = await store.path(key, branch.name, link.span.last + 1, link.span.last + 1)
-                runs = runs_of(_heard(chunk.path, chunk.updates, following))
+                runs = find_runs(_heard(chunk.path, chunk.updates, following))
                 self._runs[link.version.id] = before.version.id if before else 0, runs
             before = link
         found: list[tuple[Run, ...]] = []
@@ -114,12 +113,12 @@ def presences_of(store: object) -> Presences:
     return _PRESENCES.setdefault(store, Presences())
 
 
-def _heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[OnPath] = ()) -> Iterator[Heard]:
+def _heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[OnPath] = ()) -> Iterator[HeardMessage]:
     """Yield what is known of each message of a run of the path."""
     noted: dict[int, tuple[str, ...]] = {}
     ends: set[int] = set()
     for tile in updates:
-        note = note_of(tile.note.made.text) if tile.note else None
+        note = parse_note(tile.note.made.text) if tile.note else None
         for there in note.present if note else ():
             names = tuple(dict.fromkeys(name.strip() for name in there.names if name.strip()))
             first, last = tile.span.first + max(0, there.first), min(tile.span.first + there.last, tile.span.last)
@@ -129,8 +128,8 @@ def _heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[
     for item, after in zip_longest(path, [*path[1:], *following]):
         message = item.entry.message
         opens = opens and message.role is Role.SYSTEM and item.position < OPENING_MESSAGES
-        yield Heard(
-            speaker_of(message),
+        yield HeardMessage(
+            find_speaker(message),
             message.witnesses,
             noted.get(item.position),
             shared=opens,

@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from previously.core.errors import HeadMoved, StoreProblem
-from previously.core.pairing import units
-from previously.core.paths import OnPath
-from previously.core.spans import turn_starts
+from previously.core.pairing import find_units
+from previously.core.path import OnPath, find_turns
 from previously.core.tokens import message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.fold_store import PathStore
@@ -56,7 +55,7 @@ async def with_tail(store: PathStore, key: StoryKey, branch: BranchInfo, rules: 
         return rules
     first = max(0, branch.messages - MOST_TAIL)
     newest = await store.path(key, branch.name, first, branch.messages - 1)
-    begun = turn_starts([item.entry.message.role for item in newest])
+    begun = find_turns([item.entry.message.role for item in newest])
     messages = len(newest) - begun[-rules.tail_turns] if len(begun) >= rules.tail_turns else len(newest)
     room = rules.tail_tokens
     for count, item in enumerate(reversed(newest[len(newest) - messages :])):
@@ -65,7 +64,7 @@ async def with_tail(store: PathStore, key: StoryKey, branch: BranchInfo, rules: 
             messages = max(1, count)
             break
     start = len(newest) - messages
-    unit = next((unit for unit in units([item.entry.message for item in newest]) if start in unit), None)
+    unit = next((unit for unit in find_units([item.entry.message for item in newest]) if start in unit), None)
     if unit:  # no call is parted from its result
         messages = len(newest) - unit.start
     return replace(rules, recap=replace(rules.recap, tail_messages=messages))

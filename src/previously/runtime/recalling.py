@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role
-from previously.core.paths import OnPath
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span
 from previously.core.tokens import Counter
 from previously.storage.store import Store, StoryKey
 from previously.view.reader import Reader
@@ -22,9 +21,9 @@ from previously.view.turn import Recalled, written
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.outline import Outline, PathEntries
-    from previously.recall.passages import Told
+    from previously.recall.passages import Quoted
     from previously.recall.rank import Hit, Why
-    from previously.recall.search import Found, StoryIndex
+    from previously.recall.search import SearchResult, StoryIndex
     from previously.recall.vectors import WordTable
 
 TOP = 10
@@ -154,7 +153,7 @@ async def recalled_for(
     asked = next((one.speaker for one in reversed(earlier) if one.speaker not in (None, said.speaker)), None)
     excluded = {item.position for item in seen}
 
-    def work(index: StoryIndex, path: PathEntries) -> Found:
+    def work(index: StoryIndex, path: PathEntries) -> SearchResult:
         return _find(
             index, path, text, asker=said.speaker, asked=asked, allowed=_allowed(reader), excluded=excluded,
             until=until, most=MOST_FOR_A_VIEW,
@@ -192,7 +191,7 @@ def _find(
     excluded: Collection[int] = (),
     until: int | None = None,
     most: int,
-) -> Found:
+) -> SearchResult:
     from previously.recall.search import find
 
     return find(
@@ -203,15 +202,15 @@ def _find(
 
 def _passages(
     hits: Sequence[Hit],
-    told: dict[int, Told],
+    told: dict[int, Quoted],
     budget_tokens: int,
     counter: Counter,
     outline: Outline,
     excluded: Collection[int],
 ) -> list[Recalled]:
-    from previously.recall.passages import passages
+    from previously.recall.passages import make_passages
 
-    found = passages(hits, told, budget_tokens, lambda line: _cost(line, counter), outline, excluded=excluded)
+    found = make_passages(hits, told, budget_tokens, lambda line: _cost(line, counter), outline, excluded=excluded)
     best_first = sorted(found, key=lambda one: (-one.score, one.position))
     return [
         Recalled(Span(one.position, one.position), one.line, round(one.score, 4), _reason(one.why, one.line))
@@ -222,14 +221,14 @@ def _passages(
 def _within(
     hits: list[tuple[Hit, OnPath]], budget_tokens: int, costs: Mapping[int, int], outline: Outline
 ) -> list[tuple[Hit, OnPath]]:
-    from previously.recall.passages import chosen
+    from previously.recall.passages import choose_hits
 
     items = {hit.position: item for hit, item in hits}
-    return [(hit, items[hit.position]) for hit in chosen([hit for hit, _ in hits], budget_tokens, costs, outline)]
+    return [(hit, items[hit.position]) for hit in choose_hits([hit for hit, _ in hits], budget_tokens, costs, outline)]
 
 
 def _hit(hit: Hit, item: OnPath, tokens: int) -> SearchHit:
-    from previously.recall.words import places_of
+    from previously.text.words import find_places
 
     text = _text(item)
     return SearchHit(
@@ -241,14 +240,14 @@ def _hit(hit: Hit, item: OnPath, tokens: int) -> SearchHit:
         round(hit.score, 4),
         tokens,
         hit.why.terms,
-        places_of(text, hit.why.terms),
+        find_places(text, hit.why.terms),
         item.entry.attributes.hidden,
     )
 
 
 def _reason(why: Why, line: str) -> str:
     """What a passage was found by, in words."""
-    from previously.recall.words import places_of
+    from previously.text.words import find_places
 
     parts = {
         "words": why.by_words,
@@ -260,7 +259,7 @@ def _reason(why: Why, line: str) -> str:
     }
     whole = sum(part for part in parts.values() if part > 0) or 1.0
     told = ", ".join(f"{name} {part / whole:.0%}" for name, part in parts.items() if part / whole >= 0.05)
-    words = list(dict.fromkeys(line[start:end] for start, end in places_of(line, why.terms)))
+    words = list(dict.fromkeys(line[start:end] for start, end in find_places(line, why.terms)))
     return f"recalled by {told}; found: {', '.join(words[:6])}"
 
 
@@ -275,22 +274,22 @@ def _cost(line: str, counter: Counter) -> int:
 
 
 def _line(item: OnPath, *, dated: bool) -> str:
-    from previously.recall.passages import line_of
+    from previously.recall.passages import render_line
 
-    return line_of(item.position, _told(item, dated=dated))
+    return render_line(item.position, _told(item, dated=dated))
 
 
-def _told(item: OnPath, *, dated: bool) -> Told:
-    from previously.recall.passages import Told
+def _told(item: OnPath, *, dated: bool) -> Quoted:
+    from previously.recall.passages import Quoted
 
-    return Told(_text(item), item.entry.message.speaker, item.entry.attributes.at if dated else None)
+    return Quoted(_text(item), item.entry.message.speaker, item.entry.attributes.at if dated else None)
 
 
 def _text(item: OnPath) -> str:
     """What there is to read of a message: captions and results of tools included."""
-    from previously.recall.index import facts_of
+    from previously.recall.index import read_facts
 
-    return item.entry.message.text or facts_of(item.entry.message).text
+    return item.entry.message.text or read_facts(item.entry.message).text
 
 
 def _allowed(reader: Reader) -> Collection[int] | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from previously.core.marks import Chapter, Stretch
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
+from previously.core.scripts import count_words
 from previously.core.versions import Kind, LiveVersion
-from previously.core.words import count_words
 from previously.folds import recap
 from previously.folds.boundary import Boundary
 from previously.folds.builtin.quotes import renumber_live

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from previously.core.marks import Mark, MarkKind
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
 from previously.runtime.fold_store import FoldStore

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
-from previously.core.spans import Span
+from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, find_chapters
+from previously.core.path import Span
 from previously.core.versions import Kind, LiveVersion, NewVersion
 from previously.folds.builtin.quotes import renumber_live, renumber_quotes
 from previously.folds.chapter import parse_short
@@ -21,6 +21,7 @@ from previously.runtime.fold_store import MemoryStore
 from previously.runtime.noted import updated
 from previously.runtime.stale import stale_version
 from previously.storage.store import BranchInfo, StoryKey
+from previously.text.names import name_chapter
 from previously.view.memory import Remembered
 from previously.view.view import Section
 
@@ -97,7 +98,7 @@ class ChapterText:
     @property
     def name(self) -> str:
         """How it is called."""
-        return f"Chapter {self.number}, {self.title}" if self.title else f"Chapter {self.number}"
+        return name_chapter(self.number, self.title)
 
 
 class Remembering:
@@ -117,7 +118,7 @@ class Remembering:
         marks = await self._store.marks(self._key, self._branch.name, TIMELINE, since=since)
         while opening and marks[0].id != opening.id:
             marks = marks[1:]  # what stands at the same message and belongs to earlier chapters
-        return chapters_of(marks, after=before)
+        return find_chapters(marks, after=before)
 
     async def chapters(self, closed: Sequence[Chapter]) -> list[ChapterText]:
         """Closed chapters with their recaps."""

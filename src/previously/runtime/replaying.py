@@ -10,9 +10,8 @@ from dataclasses import replace
 
 from previously.core.errors import BadInput
 from previously.core.messages import Role
-from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.path import OPENING_MESSAGES, OnPath, Span, find_opening, find_position
 from previously.core.snapshot import KeptRecipe
-from previously.core.spans import Span, position_on
 from previously.core.tokens import Counter
 from previously.models.tokenizers import find_counter
 from previously.runtime.recalling import retold
@@ -35,7 +34,7 @@ ANY_BUDGET = 10**9
 async def view_again(store: Store, key: StoryKey, asked: ViewRequest, position: int) -> View:
     """The view that was made at a turn: before the answer at that position, or at the user's message there."""
     branch = await store.branch(key)
-    at = position_on(branch.messages, position)
+    at = find_position(branch.messages, position)
     turn = await _turn(store, key, branch, at)
     found = turn and await _newest(store, key, branch, asked, turn.first, turn.last)
     if not found:
@@ -83,7 +82,7 @@ async def _replayed(
     held = recipe.epoch.held
     requests = await store.path(key, branch.name, held, held) if held is not None else []
     material = Material(
-        kept.position + 1, opening_of(front), recipe.epoch.memories, newest, recipe.tail_messages, requests=requests
+        kept.position + 1, find_opening(front), recipe.epoch.memories, newest, recipe.tail_messages, requests=requests
     )
     counter = _counter(recipe.epoch.counter, asked.counter)
     # Who counts otherwise may count more: what was shown is shown.

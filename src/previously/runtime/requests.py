@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from previously.core.messages import Role
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.runtime.earlier import Earlier
 from previously.runtime.view_recipes import Before
 from previously.storage.store import BranchInfo, Store, StoryKey

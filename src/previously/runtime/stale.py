@@ -6,7 +6,7 @@ the path; where only one fold separates the two there is none, since that fold i
 
 from __future__ import annotations
 
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Kind, LiveVersion, Status
 from previously.runtime.fold_store import PathStore
 from previously.storage.store import BranchInfo, StoryKey

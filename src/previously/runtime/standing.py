@@ -9,18 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from previously.core.analyses import Analysis
 from previously.core.cast import Knowledge
 from previously.core.errors import BadInput
-from previously.core.lore import Scene
+from previously.core.json_values import clean
 from previously.core.marks import SPAN_SCOPE, Mark, MarkKind
-from previously.core.note import Note, note_of
-from previously.core.people import Person, characters
-from previously.core.presence import Source
-from previously.core.spans import Span, position_on
-from previously.core.text import clean
+from previously.core.note import Note, parse_note
+from previously.core.path import Span, find_position
+from previously.core.people import Person, list_characters
+from previously.core.presence import PresenceSource
+from previously.core.scene import Analysis, Scene
+from previously.core.scripts import casefold
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name
 from previously.folds.builtin.quotes import renumber_quotes
 from previously.folds.cast_facts import Knower, find_knowers
 from previously.folds.recap import Timeline
@@ -202,11 +201,11 @@ class Standing(StoryHandle):
         noted = [
             name
             for one in presence.stretches()
-            if one.source is Source.NOTED
+            if one.source is PresenceSource.NOTED
             for name in one.names or ()
             if presence.has(name)
         ]
-        people = {presence.names.key(name): name for name in (*told, *noted, *characters(state.people))}
+        people = {presence.names.key(name): name for name in (*told, *noted, *list_characters(state.people))}
         shown = {key: presence.names.shown(key) if presence.has(name) else name for key, name in people.items()}
         return {
             name: await self._knowing.facts(store, self._key, branch, self._rules, name, presence)
@@ -216,7 +215,7 @@ class Standing(StoryHandle):
     async def end_scene(self, at: int = -1) -> Mark:
         """End the scene with the message at `at`: the next fold notes it."""
         branch = await self.branch_info()
-        position = position_on(branch.messages, at)
+        position = find_position(branch.messages, at)
         marks = await self._store.marks(self._key, branch.name, ends_of(self._rules), since=position)
         if any(mark.position == position for mark in marks):
             raise BadInput(f"A scene ends with message {position} already.")
@@ -260,7 +259,7 @@ class Standing(StoryHandle):
             branch = await store.branch(self._key)
             path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
             notes, _ = await updated(store, self._key, path)
-            return [(tile.span, note_of(tile.note.made.text)) for tile in notes if tile.note]
+            return [(tile.span, parse_note(tile.note.made.text)) for tile in notes if tile.note]
 
         return await self._store.at_one_moment(self._key.owner, read)
 
@@ -314,7 +313,7 @@ def _meant(text: str, listed: Sequence[tuple[str, str, T]], what: str, command: 
     """The one of these, each with its id and words, that a text names: by id, by its words, or by some of them."""
     wanted = _words(text)
     exact = [one for ident, words, one in listed if wanted in (ident, words)]
-    meant = exact or [one for _, words, one in listed if folded_name(wanted) in folded_name(words)]
+    meant = exact or [one for _, words, one in listed if casefold(wanted) in casefold(words)]
     if len(meant) > 1:
         several = "; ".join(words for _, words, one in listed if one in meant[:3])
         raise BadInput(f"{wanted!r} could mean several: {several}.")

@@ -7,7 +7,7 @@ looking, not remembered.
 
 from __future__ import annotations
 
-from previously.core.marks import MarkKind, chapters_of
+from previously.core.marks import MarkKind, find_chapters
 from previously.folds.boundary import Boundary
 from previously.folds.recap import NotDue
 from previously.runtime.chapter_ends import ChapterEnds
@@ -31,7 +31,7 @@ class Steps:
     async def next(self) -> Step | Boundary | NotDue:
         """The next fold, the place where a chapter closes, or why there is nothing to do."""
         marks = await self._reader.store.marks(self._reader.key, self._reader.branch.name)
-        *closed, current = chapters_of(marks)
+        *closed, current = find_chapters(marks)
         chapters = ChapterSteps(self._reader, self._recaps, self._ends, marks, closed)
         waits = await chapters.full_form()
         if isinstance(waits, Step | Boundary):

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from previously.core.calibration import make_sample
 from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem
 from previously.core.marks import MarkKind
 from previously.core.messages import Draft
-from previously.core.samples import sample_of
 from previously.core.versions import Kind
 from previously.folds.recap import Timeline
 from previously.runtime.analysing import analyse
@@ -172,7 +172,7 @@ class Story(Transcript, History, PresenceByHand, LoreEdits, Standing):
         by it from the next epoch on. Reports of another model begin anew."""
         if prompt_tokens <= 0:
             raise BadInput(f"A prompt of {prompt_tokens} tokens is none; give what the server reported.")
-        learnt = self._tuning.learn(sample_of(view.messages, prompt_tokens), model)
+        learnt = self._tuning.learn(make_sample(view.messages, prompt_tokens), model)
         await self._store.keep_usage(self._key, learnt)
 
     async def search(

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, chapters_of
+from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, find_chapters
 from previously.core.note import LoreItem
 from previously.core.people import NARRATORS
-from previously.core.signals import folded
+from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import renumber_live
@@ -25,7 +25,8 @@ from previously.lore.threads import choose_shown_threads
 from previously.runtime.derived import fragments_of
 from previously.runtime.fold_store import SnapshotStore
 from previously.storage.store import BranchInfo, StoryKey
-from previously.text.shorten import shorten
+from previously.text.cuts import shorten
+from previously.text.names import name_chapter
 
 HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
 """The marks that hold what people said of lore, threads, the state and wishes."""
@@ -65,7 +66,7 @@ async def told_before(
     state is given. Without `texts` only names, what was open and how things stood: where not everyone witnessed
     everything, a summary could tell what not all who were there may know."""
     known, others = divide_known(state.known, about)
-    named = {folded(one.name) for one in state.known}
+    named = {casefold(one.name) for one in state.known}
     names = [one.name for name, one in state.people.items() if one.first < position and name not in NARRATORS]
     if not texts:
         return NoteContext(known=known, others=others, **_lists(state, position, about))
@@ -76,7 +77,7 @@ async def told_before(
     updates = [(one.position, one.analysis) for one in fragments if one.analysis]
     mentioned = Counter(name for _, analysis in updates for name in analysis.mentions)
     names += [name for name, _ in mentioned.most_common()]
-    fresh = dict.fromkeys(name for name in names if folded(name) not in named)
+    fresh = dict.fromkeys(name for name in names if casefold(name) not in named)
     earlier, so_far = await texts_before(store, key, branch, position)
     return NoteContext(
         earlier,
@@ -96,7 +97,7 @@ def _lists(state: State, position: int, about: str) -> dict[str, Any]:
 
 async def _recap_end(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> int:
     """Return the last message before a position that the summary of its chapter tells."""
-    chapters = [one for one in chapters_of(await store.marks(key, branch.name)) if one.first <= position]
+    chapters = [one for one in find_chapters(await store.marks(key, branch.name)) if one.first <= position]
     stretches = [one for one in chapters[-1].stretches if one.first <= position]
     live = await store.live(key, branch.name, Kind.RECAP, stretches[-1].scope, through=position - 1)
     return live.span.last if live else stretches[-1].first - 1
@@ -104,12 +105,12 @@ async def _recap_end(store: SnapshotStore, key: StoryKey, branch: BranchInfo, po
 
 def divide_known(entries: Sequence[LoreEntry], about: str) -> tuple[tuple[LoreItem, ...], tuple[str, ...]]:
     """Return the entries that messages name, whole, and all others in a few words; those described last first."""
-    words = folded(about)
+    words = casefold(about)
     room = KNOWN_TOKENS
     known: list[LoreItem] = []
     others: list[str] = []
     for entry in reversed(entries):
-        named = any(folded(name) in words for name in (entry.name, *entry.aliases))
+        named = any(casefold(name) in words for name in (entry.name, *entry.aliases))
         cost = estimate_tokens(entry.content) + estimate_tokens(entry.name) + len(entry.keywords) * 2
         if named and cost <= room:
             room -= cost
@@ -150,7 +151,7 @@ async def texts_before(store: SnapshotStore, key: StoryKey, branch: BranchInfo, 
     The last chapter is told in full beside the backbone: a chapter that begins needs who and why.
     """
     marks = await store.marks(key, branch.name)
-    chapters = [one for one in chapters_of(marks) if one.first <= position]
+    chapters = [one for one in find_chapters(marks) if one.first <= position]
     current = chapters[-1]
     before: list[str] = []
     if current.first:
@@ -181,13 +182,13 @@ async def chapters_before(
     live = await store.live(key, branch.name, Kind.BACKBONE, scope, through=chapter.first - 1)
     backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), renumber_live(live) if live else ""]))
     found: list[str] = []
-    for one in reversed([one for one in chapters_of(marks) if one.last is not None and one.last < chapter.first]):
+    for one in reversed([one for one in find_chapters(marks) if one.last is not None and one.last < chapter.first]):
         text = await _full_text(store, key, branch, one)
         room_tokens -= estimate_tokens(text)
         if room_tokens < 0:
             break
         if text:
-            found.insert(0, f"Chapter {one.number}{f', {one.title}' if one.title else ''}: {text}")
+            found.insert(0, f"{name_chapter(one.number, one.title)}: {text}")
     return backbone, tuple(found)
 
 

@@ -13,11 +13,9 @@ from typing import Any
 from previously.core.align import align
 from previously.core.digests import digest
 from previously.core.errors import BadInput, HeadMoved
-from previously.core.messages import Attributes, Draft, Entry, Message, Text, cleaned, message
-from previously.core.paths import OnPath
-from previously.core.scripts import Piece, Put, Reuse, Script, Splice
-from previously.core.spans import position_on
-from previously.core.text import clean, clean_json
+from previously.core.json_values import clean, clean_json
+from previously.core.messages import Attributes, Draft, Entry, Message, Text, clean_draft, message
+from previously.core.path import Insertion, OnPath, Put, Reuse, Splice, Splices, find_position
 from previously.runtime.handle import StoryHandle
 from previously.runtime.reading import persistently
 from previously.runtime.times import time_at
@@ -70,7 +68,7 @@ class Transcript(StoryHandle):
         return await self._store.append(
             self._key,
             None,
-            [cleaned(draft)[0] for draft in drafts],
+            [clean_draft(draft)[0] for draft in drafts],
             at=time_at(),
             expected_head=expected_head,
             receipt=idempotency_key,
@@ -78,7 +76,7 @@ class Transcript(StoryHandle):
 
     async def insert(self, position: int, role: str, text: str, *, name: str | None = None) -> BranchInfo:
         """Put a message before the one at `position`."""
-        draft, _ = cleaned(Draft(message(role, text, speaker=name)))
+        draft, _ = clean_draft(Draft(message(role, text, speaker=name)))
 
         async def change() -> BranchInfo:
             branch, old = await self._at(position)
@@ -92,7 +90,7 @@ class Transcript(StoryHandle):
         async def change() -> BranchInfo:
             branch, old = await self._at(position)
             new = replace(old.entry.message, parts=_with_text(old.entry.message, text))
-            draft, _ = cleaned(Draft(new, old.entry.attributes))
+            draft, _ = clean_draft(Draft(new, old.entry.attributes))
             return await self._apply(branch, [Splice(old.position, 1, (Put(draft, replaces=old.entry.id),))])
 
         return await persistently(change)
@@ -131,7 +129,7 @@ class Transcript(StoryHandle):
         siblings = await self._store.siblings(self._key, branch.name, old.position)
         if not 0 <= swipe < len(siblings):
             raise BadInput(f"There is no swipe {swipe}; position {old.position} has swipes 0 to {len(siblings) - 1}.")
-        chosen: Piece = Reuse(siblings[swipe].entry.id)
+        chosen: Insertion = Reuse(siblings[swipe].entry.id)
         return await self._apply(branch, [Splice(old.position, 1, (chosen,))])
 
     async def branch(self, name: str, at: int | None = None) -> BranchInfo:
@@ -139,7 +137,7 @@ class Transcript(StoryHandle):
         if not name.strip() or clean(name)[1]:
             raise BadInput("A branch needs a name, of characters that can be stored.")
         branch = await self.branch_info()
-        length = branch.messages if at is None else position_on(branch.messages, at) + 1
+        length = branch.messages if at is None else find_position(branch.messages, at) + 1
         return await self._store.fork(self._key, branch.name, name, length, at=time_at())
 
     async def switch(self, name: str) -> BranchInfo:
@@ -159,13 +157,13 @@ class Transcript(StoryHandle):
         branch = await self.branch_info()
         if not branch.messages:
             return []
-        span = position_on(branch.messages, first), position_on(branch.messages, last)
+        span = find_position(branch.messages, first), find_position(branch.messages, last)
         return await self._store.path(self._key, branch.name, *span)
 
     async def follow(self, drafts: Sequence[Draft], *, whole: bool = True, on: str | None = None) -> Changes:
         """Bring a branch (the active one if None) to what a file (`whole`) or a client's window holds; only what
         differs changes."""
-        pairs = [cleaned(draft) for draft in drafts]
+        pairs = [clean_draft(draft) for draft in drafts]
         incoming = [draft for draft, _ in pairs]
         branch = await self._store.branch(self._key, on)
         known = await self._store.known(self._key, branch.name)
@@ -198,21 +196,21 @@ class Transcript(StoryHandle):
 
     async def _at(self, position: int) -> tuple[BranchInfo, OnPath]:
         branch = await self.branch_info()
-        depth = position_on(branch.messages, position)
+        depth = find_position(branch.messages, position)
         found = await self._store.path(self._key, branch.name, depth, depth)
         if not found:
             raise HeadMoved("The story became shorter while it was read.")
         return branch, found[0]
 
-    async def _apply(self, branch: BranchInfo, script: Script, receipt: str | None = None) -> BranchInfo:
+    async def _apply(self, branch: BranchInfo, script: Splices, receipt: str | None = None) -> BranchInfo:
         return await self._store.apply(
             self._key, branch.name, script, at=time_at(), expected_head=branch.head, receipt=receipt
         )
 
 
 async def with_swipes(
-    store: Store, key: StoryKey, branch: str, script: Script, same: Callable[[Message], bytes] = digest
-) -> Script:
+    store: Store, key: StoryKey, branch: str, script: Splices, same: Callable[[Message], bytes] = digest
+) -> Splices:
     """The script, with a swipe that is there already, and the same, chosen rather than made again. Only the first
     splice can meet one: behind it everything hangs on new nodes."""
     first = script[0]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import sha256
 
-from previously.core.calibration import counter_named
+from previously.core.calibration import find_estimate
 from previously.core.errors import StoreProblem
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.snapshot import KeptRecipe
 from previously.core.tokens import Counter
 from previously.storage.store import BranchInfo, Store, StoryKey
@@ -112,4 +112,4 @@ def _counter(epoch: Epoch, asked: ViewRequest) -> Counter | None:
     """What counts on in an epoch: an estimate is calibrated only when a new one begins; None if that cannot be."""
     if epoch.counter == asked.counter.name:
         return asked.counter
-    return None if asked.counter.exact else counter_named(epoch.counter)
+    return None if asked.counter.exact else find_estimate(epoch.counter)

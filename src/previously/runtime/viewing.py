@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.path import OPENING_MESSAGES, OnPath, find_opening, find_position, find_spans
 from previously.core.snapshot import KeptRecipe
-from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
@@ -84,7 +83,7 @@ async def view_before(
 ) -> Made:
     """The view as it would have been before a message."""
     now = (await store.branch(key)).messages
-    length = now if position == now else position_on(now, position)
+    length = now if position == now else find_position(now, position)
     earlier = Earlier(store, length)
     branch = await earlier.branch(key)
     material = await _material(earlier, key, branch, rules, asked, Before(), knowing)
@@ -191,7 +190,7 @@ async def _material(
     if asked.lore_tokens:
         known = await knowing.known(store, key, branch, rules, reader.name, reader.presence)
         has_lore = bool((await knowing.lorebook(store, key, known, reader.name)).index.entries)
-    return Material(branch.messages, opening_of(front), memories, newest, tail, all_witnessed, has_lore, requests)
+    return Material(branch.messages, find_opening(front), memories, newest, tail, all_witnessed, has_lore, requests)
 
 
 async def _lore(
@@ -280,7 +279,7 @@ def _recipe(
     return Recipe(
         epoch,
         turn.position if turn else -1,
-        tuple(spans_of(sorted(_shown(view)))),
+        tuple(find_spans(sorted(_shown(view)))),
         tuple(one for one in recalled if one.span in put_in),
         asked.budget_tokens,
         digest_messages(view.messages),

@@ -12,8 +12,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from previously.core.messages import Entry
-from previously.recall.blocks import FACT, POSTING, block_of
-from previously.recall.index import INDEX_VERSION, facts_of_entry, index_entry
+from previously.recall.index import FACT, INDEX_VERSION, POSTING, find_block, index_entry, read_entry_facts
 from previously.recall.vectors import DIMENSIONS
 from previously.storage.findings import ROWS_AT_ONCE, Findings
 from previously.storage.tables.index_state import IndexState, values_of
@@ -28,10 +27,10 @@ def check_index(session: Session, key: StoryKey, state: IndexState, findings: Fi
     """Check what is kept of a story. What another version made is made anew when it is needed."""
     if state.version != INDEX_VERSION:
         return
-    asked = {**values_of(key), "last": block_of(state.through)}
+    asked = {**values_of(key), "last": find_block(state.through)}
     kept = {block for (block,) in session.rows("check_blocks", asked)}
     speakers: set[str] = set()
-    for block, rows in groupby(_entries(session, key, state.through), key=lambda row: block_of(row[0])):
+    for block, rows in groupby(_entries(session, key, state.through), key=lambda row: find_block(row[0])):
         kept.discard(block)
         entries = _read(rows)
         if entries is not None:
@@ -73,7 +72,7 @@ def _check_block(session: Session, key: StoryKey, block: int, entries: Sequence[
     postings: defaultdict[str, bytearray] = defaultdict(bytearray)
     facts = bytearray()
     for entry in entries:
-        indexed = index_entry(entry.id, facts_of_entry(entry))
+        indexed = index_entry(entry.id, read_entry_facts(entry))
         for term, record in indexed.postings.items():
             postings[term] += record
         facts += indexed.facts

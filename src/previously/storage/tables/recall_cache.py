@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from previously.storage.tables.records import StoryKey
 
 if TYPE_CHECKING:
-    from previously.recall.blocks import Block, Ids
+    from previously.recall.index import Block, Ids
     from previously.recall.outline import PathEntries
 
 

@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from previously.core.messages import Attributes
-from previously.recall.blocks import FACT, POSTING, block_of, retimed, without
-from previously.recall.index import INDEX_VERSION, times_of
+from previously.recall.index import FACT, INDEX_VERSION, POSTING, change_times, find_block, read_times, remove_records
 from previously.storage.tables.index_state import IndexState, keep_state, values_of
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
@@ -35,11 +34,11 @@ def cut(session: Session, key: StoryKey, state: IndexState, entries: Collection[
 
 def retime(session: Session, key: StoryKey, state: IndexState, changes: Sequence[tuple[int, Attributes]]) -> None:
     """Give entries the times that their attributes say."""
-    new = {entry: times_of(attributes) for entry, attributes in changes}
+    new = {entry: read_times(attributes) for entry, attributes in changes}
     for block, own in _by_block(new).items():
         which = {"first": block, "last": block, **values_of(key)}
         for _, data in session.rows("facts", which) if _counts(state, block) else ():
-            after = retimed(data, {entry: new[entry] for entry in own})
+            after = change_times(data, {entry: new[entry] for entry in own})
             if after != data:
                 session.run("set_facts", (after, key.story, block, key.owner))
     keep_state(session, key, replace(state, changes=state.changes + 1))
@@ -49,7 +48,7 @@ def _cut_block(session: Session, key: StoryKey, block: int, entries: Collection[
     gone: list[tuple[object, ...]] = []
     left: list[tuple[object, ...]] = []
     for term, data in session.rows("postings_of_block", {"block": block, **values_of(key)}):
-        after = without(data, entries, POSTING)
+        after = remove_records(data, entries, POSTING)
         if not after:
             gone.append((key.story, block, term, key.owner))
         elif len(after) < len(data):
@@ -58,7 +57,7 @@ def _cut_block(session: Session, key: StoryKey, block: int, entries: Collection[
     session.many("set_posting", left)
     which = {"first": block, "last": block, **values_of(key)}
     for _, data in session.rows("facts", which):
-        after = without(data, entries, FACT)
+        after = remove_records(data, entries, FACT)
         if after:
             session.run("set_facts", (after, key.story, block, key.owner))
         else:
@@ -67,11 +66,11 @@ def _cut_block(session: Session, key: StoryKey, block: int, entries: Collection[
 
 def _counts(state: IndexState, block: int) -> bool:
     """Whether what this block holds is of the index as it is now."""
-    return state.version == INDEX_VERSION and block <= block_of(state.through)
+    return state.version == INDEX_VERSION and block <= find_block(state.through)
 
 
 def _by_block(entries: Iterable[int]) -> dict[int, list[int]]:
     found: defaultdict[int, list[int]] = defaultdict(list)
     for entry in entries:
-        found[block_of(entry)].append(entry)
+        found[find_block(entry)].append(entry)
     return found

@@ -27,11 +27,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from previously.recall.blocks import Block, Ids, block_of
-from previously.recall.in_memory import InMemoryIndex
-from previously.recall.index import INDEX_VERSION, facts_of_entry, index_entry
+from previously.recall.index import INDEX_VERSION, Block, Ids, find_block, index_entry, read_entry_facts
 from previously.recall.outline import PathEntries
-from previously.recall.search import StoryIndex
+from previously.recall.search import InMemoryIndex, StoryIndex
 from previously.recall.vectors import WordTable
 from previously.storage.tables.index_state import MOST_WAITING, IndexState, keep_state, read_state, values_of
 from previously.storage.tables.paths import Lines, Segment
@@ -79,7 +77,7 @@ def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: i
     last = after
     for row in rows:
         entry = entry_of(row)
-        indexed = index_entry(entry.id, facts_of_entry(entry), table)
+        indexed = index_entry(entry.id, read_entry_facts(entry), table)
         if entry.id > start.through:
             for term, record in indexed.postings.items():
                 postings[indexed.block, term] += record
@@ -108,7 +106,7 @@ def keep_batch(session: Session, key: StoryKey, batch: Batch) -> bool:
     if now is None or now != batch.read:
         return False
     start, end = batch.start, batch.end
-    own = {"first": block_of(start.through) + 1, "last": block_of(end.through), **values_of(key)}
+    own = {"first": find_block(start.through) + 1, "last": find_block(end.through), **values_of(key)}
     session.run("delete_postings", own)
     session.run("delete_facts", own)
     session.many(
@@ -149,7 +147,7 @@ class _TableIndex:
 
     def __init__(self, session: Session, key: StoryKey, state: IndexState, kept: KeptIndex) -> None:
         self._session = session
-        self._last = block_of(state.through)
+        self._last = find_block(state.through)
         self._asked = values_of(key)
         self._vectors_through = state.vectors_through
         self._kept = kept

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from previously.recall.dates import DaySpan, day_of, day_words, minute_of, nearness, spans_in
+from previously.text.times import DaySpan, find_days, measure_nearness, parse_day, parse_minute, render_day
 
 TODAY = date(2023, 5, 17).toordinal()  # a Wednesday
 
@@ -40,49 +40,54 @@ def day(year: int, month: int, number: int) -> int:
     ],
 )
 def test_days_that_are_named(text: str, first: tuple[int, int, int], last: tuple[int, int, int]) -> None:
-    assert DaySpan(day(*first), day(*last)) in spans_in(f"What happened {text}?", TODAY)
+    assert DaySpan(day(*first), day(*last)) in find_days(f"What happened {text}?", TODAY)
 
 
 def test_a_month_without_a_year_fits_any_year() -> None:
-    (span,) = spans_in("What did we plan in May?")
-    assert nearness((span,), day(2021, 5, 20)) == nearness((span,), day(2023, 5, 2)) == 1.0
-    assert nearness((span,), day(2023, 8, 2)) == 0.0
+    (span,) = find_days("What did we plan in May?")
+    assert measure_nearness((span,), day(2021, 5, 20)) == measure_nearness((span,), day(2023, 5, 2)) == 1.0
+    assert measure_nearness((span,), day(2023, 8, 2)) == 0.0
 
 
 @pytest.mark.parametrize("text", ["You may go.", "They march on.", "No day at all", "31.02.2023", "2023-13-45", ""])
 def test_what_is_no_date(text: str) -> None:
-    assert spans_in(text, TODAY) == ()
+    assert find_days(text, TODAY) == ()
 
 
 def test_what_is_relative_needs_a_day_to_be_relative_to() -> None:
-    assert spans_in("what happened yesterday?") == ()
+    assert find_days("what happened yesterday?") == ()
 
 
 def test_a_long_message_that_asks_nothing_names_no_relative_day() -> None:
     told = "I slept badly last night, and the whole of the morning went by with nothing done but looking at the sea."
-    assert spans_in(told, TODAY) == ()
-    assert spans_in(told + " What did you do yesterday?", TODAY) != ()
+    assert find_days(told, TODAY) == ()
+    assert find_days(told + " What did you do yesterday?", TODAY) != ()
 
 
 def test_nearness_falls_off() -> None:
     named = (DaySpan(100, 100),)
-    after = [nearness(named, 100 + days) for days in (0, 1, 10, 45, 46)]
+    after = [measure_nearness(named, 100 + days) for days in (0, 1, 10, 45, 46)]
     assert after == sorted(after, reverse=True) and after[0] == 1.0 and after[-1] == 0.0
-    assert 0 < nearness(named, 98) < nearness(named, 99) < 1
+    assert 0 < measure_nearness(named, 98) < measure_nearness(named, 99) < 1
 
 
 def test_when_a_message_was_said() -> None:
-    assert day_of("2023-05-08T13:56:00") == day_of("2023-05-08") == day_of("1:56 pm on 8 May, 2023") == day(2023, 5, 8)
-    assert day_of("2023-05-08T23:30:00+09:00") == day(2023, 5, 8)
-    assert minute_of("2023-05-08T01:02:03") == day(2023, 5, 8) * 1440 + 62
-    assert day_of("whenever") is None is day_of(None)
-    assert day_words("2023-05-08T13:56:00") == "8 May 2023"
-    assert day_words(None) == ""
+    assert (
+        parse_day("2023-05-08T13:56:00")
+        == parse_day("2023-05-08")
+        == parse_day("1:56 pm on 8 May, 2023")
+        == day(2023, 5, 8)
+    )
+    assert parse_day("2023-05-08T23:30:00+09:00") == day(2023, 5, 8)
+    assert parse_minute("2023-05-08T01:02:03") == day(2023, 5, 8) * 1440 + 62
+    assert parse_day("whenever") is None is parse_day(None)
+    assert render_day("2023-05-08T13:56:00") == "8 May 2023"
+    assert render_day(None) == ""
 
 
 @pytest.mark.parametrize("today", [1, 2, 400, 3_652_059])
 def test_the_edges_of_the_calendar(today: int) -> None:
     for text in ("last year", "999 years ago", "yesterday", "last winter", "on 29 February", "last weekend", "tonight"):
-        for span in spans_in(text, today):
-            assert 0 <= nearness((span,), today) <= 1
-            assert 0 <= nearness((span,), 1) <= 1
+        for span in find_days(text, today):
+            assert 0 <= measure_nearness((span,), today) <= 1
+            assert 0 <= measure_nearness((span,), 1) <= 1
