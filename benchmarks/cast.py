@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 from previously import Memory, Settings
-from previously.core.asking import ModelReply, ModelRequest, Usage
+from previously.core.model_io import ModelReply, ModelRequest, Usage
 
 ANSWER_S = 0.2
 NAMES = "Ada Bram Cleo Dirk Edda Finn Greta Hob Ines Jory Kaia Lorn Maya Ned Orla Piet Quinn Rosa Sten Tess".split()

@@ -26,7 +26,7 @@ from typing import Any
 
 from previously.app import Memory
 from previously.core.messages import Draft, message
-from previously.core.scripts import Put, Splice
+from previously.core.path import Put, Splice
 from previously.runtime.writer import BuiltinWriter
 from previously.settings import Settings, layer_of
 from previously.storage.sqlite import SqliteStore

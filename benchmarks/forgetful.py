@@ -17,9 +17,9 @@ from hashlib import blake2b
 
 from benchmarks.planted import CAST, Fact, World, holds
 from previously import ScriptedModel
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
-from previously.core.words import count_words
 
 ROOM_FOR_A_ROLL_CALL = 40
 """In a shorter answer the sentences themselves have to say who was there."""

@@ -28,10 +28,10 @@ from statistics import fmean
 from typing import Any
 
 from previously import BlockingMemory, Message, Settings, message
-from previously.core.diffs import common_front
 from previously.core.messages import Text
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.demo.generated import generated_story
+from previously.text.diffs import find_common_front
 
 MOST_IN_A_TURN = 200
 VOLATILE = 600
@@ -71,7 +71,7 @@ def same_front(before: Sequence[Message], now: Sequence[Message]) -> int:
             total += message_tokens(other)
             continue
         if (one.role, one.speaker) == (other.role, other.speaker):
-            total += ESTIMATE.tokens(common_front(one.text, other.text))
+            total += ESTIMATE.tokens(find_common_front(one.text, other.text))
         break
     return total
 

@@ -44,7 +44,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from benchmarks import baselines
 from benchmarks.crd3 import Episode, episodes
 from previously.core.messages import message
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 from previously.folds.builtin.quotes import quote
 
 METRICS = ("R1", "R2", "names", "core", "numbers", "survival", "early", "words", "cpu_s", "ms")

@@ -30,7 +30,7 @@ from typing import Any
 from benchmarks.recall_speed import QUESTIONS
 from previously import BlockingMemory, Draft, message, read_story
 from previously.blocking import BlockingStory
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 from previously.demo.generated import generated_story
 
 ROUNDS = 14

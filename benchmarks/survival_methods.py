@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from benchmarks.forgetful import ForgetfulModel
 from benchmarks.planted import World
 from previously import Draft, Memory, Message, Settings, Story
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens, message_tokens
-from previously.core.words import count_words
 
 BATCH = 10
 TAIL = 12

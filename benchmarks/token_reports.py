@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from previously.core.calibration import FEWEST_SAMPLES, calibrated_counter
+from previously.core.calibration import FEWEST_SAMPLES, calibrate, make_counter, make_sample
 from previously.core.messages import Message
-from previously.core.samples import sample_of
 from previously.core.tokens import Counter, message_tokens
 
 Request = Sequence[Message]
@@ -54,8 +53,8 @@ def counted(request: Request, counter: Counter) -> int:
 def learned(requests: Sequence[Request], tokenizer: Counter, server: Server) -> Counter:
     """The counter after five reports."""
     reports = [server.report(number, server.takes(one, tokenizer)) for number, one in enumerate(requests)]
-    samples = [sample_of(one, said) for one, said in zip(requests, reports, strict=True)]
-    return calibrated_counter(sample for sample in samples[:FEWEST_SAMPLES] if sample is not None)
+    samples = [make_sample(one, said) for one, said in zip(requests, reports, strict=True)]
+    return make_counter(calibrate(sample for sample in samples[:FEWEST_SAMPLES] if sample is not None))
 
 
 def miss_after_odd_reports(told: Iterable[Told], tokenizers: Iterable[Counter], server: Server) -> float:

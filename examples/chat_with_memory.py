@@ -12,7 +12,7 @@ import asyncio
 import sys
 
 from previously import Memory, OpenAICompatibleModel, View
-from previously.core.asking import ModelReply, ModelRequest
+from previously.core.model_io import ModelReply, ModelRequest
 
 
 def question(view: View) -> ModelRequest:

@@ -12,9 +12,9 @@ from benchmarks.compaction.running import fold_on, fold_once
 from benchmarks.compaction.sessions import generated, headless, truth_holds
 from benchmarks.compaction.validity import anthropic_faults, faults, openai_faults
 from benchmarks.compaction.weak_model import MOST_TOKENS, summary_of, weak_model
-from previously.core.asking import ModelRequest
 from previously.core.messages import Message, Role, Text, ToolCall, ToolResult
-from previously.core.pairing import mended
+from previously.core.model_io import ModelRequest
+from previously.core.pairing import mend
 from previously.core.tokens import estimate_tokens
 
 CASES = generated_cases(3)
@@ -35,7 +35,7 @@ def test_every_fact_stands_in_its_conversation_and_a_seed_gives_the_same() -> No
 def test_the_sessions_have_what_real_ones_have() -> None:
     several = generated(3)
     assert any(sum(isinstance(part, ToolCall) for part in one.parts) > 1 for one in several.messages)
-    assert mended(several.messages).interrupted == 1
+    assert mend(several.messages).interrupted == 1
     assert faults(several.messages)
     run = headless(9)
     assert sum(one.role is Role.USER for one in run.messages) == 2  # the rules and the one request

@@ -37,15 +37,15 @@ from benchmarks.exam.scores import STRETCH, is_answered, is_answered_together, m
 from benchmarks.exam.settled import contradicted, may_tell
 from benchmarks.exam.sittings import prompts, sit_engine, sit_newest, without_question
 from previously import Draft, Settings
-from previously.core.asking import ModelFailure, ModelReply, ModelRequest
 from previously.core.messages import message
+from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
 from previously.core.note import Aspect
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.tokens import message_tokens
 from previously.lore.current_state import StateValue
 from previously.lore.threads import Thread
 from previously.testing.model import ScriptedModel
-from previously.text.words import content_of
+from previously.text.compare import find_terms
 
 
 def question(*answers: str, trap: str | None = None, importance: int = 2, id: str = "q") -> Question:
@@ -376,7 +376,7 @@ def test_the_first_word_of_a_sentence_is_no_name() -> None:
 def test_what_is_settled_and_shown_as_open_is_listed() -> None:
     """The words of a matter without its names; only what was open before it was settled."""
     debt = {"text": "Ketta owed Jory ninepence. Paid.", "settled_at": 86}
-    names = set(content_of("Ketta Varrow, Jory Teague"))
+    names = set(find_terms("Ketta Varrow, Jory Teague"))
     told = Thread("a", "Ketta to Jory: the ninepence", 3, 3)
     later = Thread("b", "Jory to Ketta: another ninepence", 90, 90)
     other = Thread("c", "Ketta to Jory: a letter for the reeve", 3, 3)

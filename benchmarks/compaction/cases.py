@@ -14,7 +14,7 @@ from benchmarks.compaction.contenders import whole
 from benchmarks.compaction.facts import EDITED, Case, Fact, needed_later
 from benchmarks.compaction.sessions import generated, headless
 from previously.core.messages import Message, Role, ToolCall
-from previously.core.pairing import units
+from previously.core.pairing import find_units
 from previously.formats.conversations import read_conversation
 
 LEAST_TOKENS = 5_000
@@ -59,7 +59,7 @@ def _real(path: Path) -> Case | None:
     messages = conversation.messages
     if whole(messages) < LEAST_TOKENS:
         return None
-    begins = [piece[0] for piece in units(messages)]
+    begins = [piece[0] for piece in find_units(messages)]
     cut = next((at for at in begins if at >= CUT_AT * len(messages)), len(messages))
     past, later = messages[:cut], messages[cut:]
     rules = tuple(at for at, one in enumerate(past) if one.role is Role.SYSTEM)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from benchmarks.compaction.weak_model import weak_model
 from previously import ScriptedModel
 from previously.core.messages import Draft, Message, Role
-from previously.core.pairing import units
+from previously.core.pairing import find_units
 from previously.core.tokens import estimate_tokens, message_tokens
 from previously.formats.conversations import Conversation, Dialect
 from previously.runtime.conversation import FOLDED, fold_conversation_async
@@ -104,7 +104,7 @@ class Truncation:
         if whole(messages) <= FOLD_AT * budget:
             return Folded(tuple(messages), reason="it fits")
         rules = rules_of(messages)
-        pieces = units(messages) if self.keep_pairs else [range(at, at + 1) for at in range(len(messages))]
+        pieces = find_units(messages) if self.keep_pairs else [range(at, at + 1) for at in range(len(messages))]
         kept = newest_that_fit(messages, pieces, budget - whole(messages[:rules]), rules)
         if self.keep_pairs:
             kept = next((at for at in range(kept, len(messages)) if messages[at].role is Role.USER), kept)

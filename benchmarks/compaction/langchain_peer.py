@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.compaction.contenders import FOLD_AT, Contender, Folded, read_by, rules_of, whole
 from benchmarks.compaction.weak_model import weak_model
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import FAILED, Message, Role, Text, ToolCall, ToolResult
+from previously.core.model_io import ModelReply, ModelRequest
 from previously.core.tokens import message_tokens
 
 MARKER = "<messages>"

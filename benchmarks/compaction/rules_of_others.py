@@ -18,9 +18,9 @@ from typing import Any
 
 from benchmarks.compaction.contenders import FOLD_AT, Folded, newest_that_fit, read_by, rules_of, whole
 from benchmarks.compaction.weak_model import weak_model
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role, Text, ToolCall, ToolResult
-from previously.core.pairing import units
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.pairing import find_units
 from previously.core.tokens import message_tokens
 
 OUTPUT_CHARACTERS = 2_000
@@ -106,7 +106,7 @@ class OpenCode:
         for turn in reversed(_turns(messages, first)):
             taken = whole([messages[at] for at in turn])
             if taken > room:
-                within = [piece for piece in units(messages) if piece[0] in turn]
+                within = [piece for piece in find_units(messages) if piece[0] in turn]
                 return min(start, newest_that_fit(messages[:start], within, room))
             room -= taken
             start = turn[0]
@@ -126,7 +126,7 @@ class OpenHands:
         del pins
         if whole(messages) <= FOLD_AT * budget:
             return Folded(tuple(messages), memo, reason="it fits")
-        pieces = units(messages)
+        pieces = find_units(messages)
         first = next((one[0] for one in pieces if one[0] >= self.keep_first), len(messages))
         start = newest_that_fit(messages, pieces, budget // 2 - whole(messages[:first]), first)
         events = [

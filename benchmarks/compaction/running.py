@@ -11,7 +11,7 @@ from benchmarks.compaction.facts import KINDS, Case, Fact, identical, share, tol
 from benchmarks.compaction.sessions import Session
 from benchmarks.compaction.validity import faults
 from previously.core.messages import Message
-from previously.core.pairing import mended, unpaired
+from previously.core.pairing import find_unpaired, mend
 
 FOLDS = 5
 GROWING_BUDGET = 10_000
@@ -24,8 +24,8 @@ async def fold_once(contender: Contender, case: Case, budget: int) -> dict[str, 
     text = told(after)
     size = whole(after)
     mends = done
-    if unpaired(case.messages):
-        mends = await contender.fold(mended(case.messages).messages, budget, None, case.pins)
+    if find_unpaired(case.messages):
+        mends = await contender.fold(mend(case.messages).messages, budget, None, case.pins)
     again = await contender.fold(after, budget, done.memo, _still(case, after))
     found = faults(after)
     figures: dict[str, Any] = {

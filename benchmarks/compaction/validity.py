@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from previously.core.messages import Image, Message, Role, Text, ToolCall, ToolResult
-from previously.core.pairing import unpaired
+from previously.core.pairing import find_unpaired
 
 
 def openai_faults(messages: Sequence[Message]) -> list[str]:
@@ -24,7 +24,7 @@ def anthropic_faults(messages: Sequence[Message]) -> list[str]:
 def faults(messages: Sequence[Message]) -> list[str]:
     """All that one of them refuses, and what `unpaired` says besides."""
     found = anthropic_faults(messages)
-    return found or unpaired(messages)
+    return found or find_unpaired(messages)
 
 
 def _pairing(messages: Sequence[Message]) -> Iterator[str]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from previously import ScriptedModel
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from previously.core.tokens import estimate_tokens
 
 MOST_TOKENS = 700

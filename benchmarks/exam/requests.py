@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 
-from previously.core.asking import ModelRequest
-from previously.core.spans import Span
+from previously.core.model_io import ModelRequest
+from previously.core.path import Span
 from previously.folds.prompts.templates import Template
 
 UNKNOWN_KIND = "other"

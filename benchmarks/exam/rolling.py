@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.exam.exams import Exam, render
 from previously import Message
-from previously.core.asking import ModelFailure, ModelRequest
-from previously.core.spans import Span
+from previously.core.model_io import ModelFailure, ModelRequest
+from previously.core.path import Span
+from previously.core.scripts import count_words
 from previously.core.versions import Cost
-from previously.core.words import count_words
 from previously.folds.prompts.templates import Template, fill_template, parse_template
 from previously.models.client import Model
 

@@ -25,7 +25,7 @@ from previously import Story
 from previously.lore.current_state import StateValue
 from previously.lore.threads import Thread
 from previously.models.client import Model
-from previously.text.words import content_of
+from previously.text.compare import find_terms
 
 BUDGET = 4_000
 """The budget of the line in question."""
@@ -55,7 +55,7 @@ async def score(story: Story, truth: Mapping[str, Any]) -> dict[str, Any]:
     threads = [item.thread for item in await story.threads()]
     closed = [one for one in truth["closed"] if one["settled_at"] <= end]
     matters = [one for one in truth["open_at_end"] if min(one["evidence"]) <= end]
-    names = {term for one in truth["state_at_end"]["people"] for term in content_of(one["name"])}
+    names = {term for one in truth["state_at_end"]["people"] for term in find_terms(one["name"])}
     suspects = [
         {"matter": one["text"], "settled_at": one["settled_at"], "threads": may_tell(one, threads, names)}
         for one in closed
@@ -76,18 +76,18 @@ async def score(story: Story, truth: Mapping[str, Any]) -> dict[str, Any]:
 
 def may_tell(matter: Mapping[str, Any], threads: Sequence[Thread], names: set[str]) -> list[str]:
     """Return the open threads that may tell a settled matter."""
-    terms = set(content_of(matter["text"])) - names
+    terms = set(find_terms(matter["text"])) - names
     return [
         one.text
         for one in threads
         if one.opened <= matter["settled_at"]
-        and len(terms & set(content_of(one.text))) >= max(1, MAY_TELL * len(terms))
+        and len(terms & set(find_terms(one.text))) >= max(1, MAY_TELL * len(terms))
     ]
 
 
 def share(one: str, other: str) -> float:
     """Return which share of the telling words of the smaller of two texts the other has."""
-    terms, others = set(content_of(one)), set(content_of(other))
+    terms, others = set(find_terms(one)), set(find_terms(other))
     return len(terms & others) / max(1, min(len(terms), len(others)))
 
 
@@ -102,7 +102,7 @@ def contradicted(standing: Sequence[StateValue], truth: Mapping[str, Any], end: 
             if not is_same_name(thing, name) or moved > end or aspect not in _ASPECTS:
                 continue
             said = " ".join(facts.get(field) or "" for field in _ASPECTS[aspect])
-            if said.strip() and not set(content_of(value)) & set(content_of(said)):
+            if said.strip() and not set(find_terms(value)) & set(find_terms(said)):
                 yield {"line": held.text, "exam": said.strip()}
 
 

@@ -22,7 +22,7 @@ from benchmarks.exam.recordings import ANSWERS, RecordedModel, recorded_sets
 from benchmarks.exam.sittings import fold_story, open_memory, prompts
 from previously import Story
 from previously.lore.state import TOLD
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 BUDGET = 4_000
 """The budget of the line in question; at 8,000 tokens one span less is folded."""
@@ -55,18 +55,18 @@ async def statements_of(set_name: str, story_name: str) -> list[Statement]:
 
 async def _statements(story: Story) -> AsyncIterator[Statement]:
     recap = await story.recap()
-    for sentence in whole_sentences(recap.text if recap else ""):
+    for sentence in split_sentences(recap.text if recap else ""):
         yield Statement("recap", sentence)
     for chapter in await story.chapters():
-        for sentence in whole_sentences(chapter.text):
+        for sentence in split_sentences(chapter.text):
             yield Statement(f"chapter {chapter.number}, {chapter.span}", sentence)
-        for sentence in whole_sentences(chapter.short):
+        for sentence in split_sentences(chapter.short):
             yield Statement(f"short form of chapter {chapter.number}, {chapter.span}", sentence)
     backbone = await story.backbone()
-    for sentence in whole_sentences(backbone.text if backbone else ""):
+    for sentence in split_sentences(backbone.text if backbone else ""):
         yield Statement("backbone", sentence)
     for episode in await story.episodes():
-        for sentence in whole_sentences(episode.text):
+        for sentence in split_sentences(episode.text):
             yield Statement(f"episode of {episode.span}", sentence)
     for item in await story.threads(everything=True):
         thread = item.thread

@@ -7,15 +7,13 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from previously.app import Memory
-from previously.core.analyses import Analysis
-from previously.core.lore import Scene
 from previously.core.marks import Mark
 from previously.core.messages import Draft, Entry
 from previously.core.note import Note
-from previously.core.paths import OnPath
+from previously.core.path import OnPath, Span
 from previously.core.people import Person
-from previously.core.presence import Stretch
-from previously.core.spans import Span
+from previously.core.presence import PresenceStretch
+from previously.core.scene import Analysis, Scene
 from previously.core.versions import Version
 from previously.folds.cast_facts import Knower
 from previously.folds.summary import Gap
@@ -147,7 +145,7 @@ class BlockingStory:
     def pins(self) -> list[Mark]: ...
     def plan(self, *, anew: bool = False) -> FoldReport: ...
     def players(self) -> list[Player]: ...
-    def presence(self) -> list[Stretch]: ...
+    def presence(self) -> list[PresenceStretch]: ...
     def rebuild(self, *, progress: Progress | None = None) -> FoldReport: ...
     def recap(self) -> MemoryText | None: ...
     def regenerate(self, text: str) -> BranchInfo: ...

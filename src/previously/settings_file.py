@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.models.tokenizers import is_path
 from previously.settings import DEFAULTS, OTHER_KEYS, PREFIX, Layer, Origin, close_to, environment_layer, no_setting
 

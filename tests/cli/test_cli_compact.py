@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from previously.core.pairing import unpaired
+from previously.core.pairing import find_unpaired
 from previously.formats.claude_code_writer import to_claude_code
 from previously.formats.conversations import parse_conversation, read_conversation
 from tests.cli.running import Cli
@@ -38,7 +38,7 @@ def test_it_folds_and_says_what_it_did(cli: Cli, session: Path) -> None:
     assert done["tokens"] <= 3_000 < done["before_tokens"]
     assert done["messages"][0] == chat()[0]
     assert done["messages"][-1] == chat()[-1]
-    assert unpaired(parse_conversation(done["messages"]).messages) == []
+    assert find_unpaired(parse_conversation(done["messages"]).messages) == []
     assert "are a brief now" in ran.err
     assert session.read_bytes() == given, "the file is left as it is"
     assert not cli.db.exists(), "no story is touched"
@@ -79,7 +79,7 @@ def test_claude_code_can_go_on_with_it(cli: Cli, session: Path, tmp_path: Path) 
     assert [line["parentUuid"] for line in lines[1:]] == [line["uuid"] for line in lines[:-1]]
     assert lines[-1]["message"]["content"] == chat()[-1]["content"]
     again = read_conversation(out)
-    assert unpaired(again.messages) == []
+    assert find_unpaired(again.messages) == []
     assert cli("compact", out, "--budget", 50_000, "--json").json["status"] == "nothing to fold"
 
 

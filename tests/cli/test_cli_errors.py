@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from previously.blocking import BlockingMemory
-from previously.core.text import MAX_MESSAGE_BYTES
+from previously.core.json_values import MAX_MESSAGE_BYTES
 from tests.cli.running import Cli, sentence
 
 GOOD = {"role": "user", "content": "fine"}

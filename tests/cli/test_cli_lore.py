@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from previously.blocking import BlockingMemory
-from previously.core.asking import ModelRequest
 from previously.core.messages import Draft, message
+from previously.core.model_io import ModelRequest
 from previously.testing.model import ScriptedModel
 from tests.cli.running import Cli, tell
 from tests.runtime.echoing import part

@@ -210,7 +210,7 @@ def test_chapters_are_listed_in_short_or_in_full(cli: Cli) -> None:
 
 def test_a_short_form_stands_in_lists_and_the_full_one_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     from previously.cli.memory import chapter_json, print_chapter
-    from previously.core.spans import Span
+    from previously.core.path import Span
     from previously.memory.in_force import ChapterText, MemoryText
 
     full = MemoryText("Wren came to Marrow Bay, and much more.", Span(0, 9), "model", 3)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from previously.core.asking import FailureKind, ModelFailure
+from previously.core.model_io import FailureKind, ModelFailure
 from tests.cli.running import Cli
 from tests.cli.test_cli_lore import SMALL, scripted
 

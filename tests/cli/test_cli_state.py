@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from previously.blocking import BlockingMemory
-from previously.core.asking import ModelRequest
 from previously.core.digests import span_key
 from previously.core.marks import SPAN_SCOPE
 from previously.core.messages import Draft, message
-from previously.core.note import Note, WishItem, note_text
-from previously.core.spans import Span
+from previously.core.model_io import ModelRequest
+from previously.core.note import Note, WishItem, render_note
+from previously.core.path import Span
 from previously.core.versions import Kind, NewVersion, Status
 from previously.testing.model import ScriptedModel
 from tests.cli.running import Cli
@@ -239,7 +239,7 @@ def keep_note(cli: Cli, first: int, last: int, note: Note) -> None:
         run = story.messages(first, last)
         digests = [item.entry.digest for item in run]
         version = NewVersion(
-            Kind.NOTE, SPAN_SCOPE, Span(first, last), span_key(digests), None, note_text(note), "", Status.COMMITTED,
+            Kind.NOTE, SPAN_SCOPE, Span(first, last), span_key(digests), None, render_note(note), "", Status.COMMITTED,
             "model", "", "2026-01-01", anchor=run[-1].node, reach=len(run), first=digests[0],
         )  # fmt: skip
         inner = story._inner

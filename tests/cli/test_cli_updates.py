@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from previously.testing.model import ScriptedModel
 from tests.cli.running import Cli
 from tests.cli.test_cli_lore import scripted

@@ -12,7 +12,7 @@ import pytest
 
 from previously.cli import verify
 from previously.core.messages import Draft, message
-from previously.core.scripts import Put, Splice
+from previously.core.path import Put, Splice
 from previously.storage.sqlite import SqliteStore
 from previously.storage.tables import Tables, path_writer
 from tests.cli.running import Cli

@@ -9,11 +9,10 @@ from dataclasses import replace
 import pytest
 
 from previously.core import align as module
-from previously.core import chains
-from previously.core.align import Alignment, Known, align
+from previously.core.align import Alignment, KnownEntry, align
 from previously.core.digests import digest, match_key
 from previously.core.messages import Attributes, Draft, Text, message
-from previously.core.scripts import Put, Script, Splice, checked, length_after
+from previously.core.path import Put, Splice, Splices, check_splices, measure_length
 from tests.effort import cases
 
 
@@ -26,28 +25,30 @@ def talk(words: str) -> list[Draft]:
     return [say(word, "assistant" if word[0].isupper() else "user") for word in words.split()]
 
 
-def path(drafts: Sequence[Draft], *hidden: int) -> list[Known]:
+def path(drafts: Sequence[Draft], *hidden: int) -> list[KnownEntry]:
     known = []
     for i, draft in enumerate(drafts):
         attributes = replace(draft.attributes, hidden=True) if i in hidden else draft.attributes
-        known.append(Known(100 + i, digest(draft.message), match_key(draft.message), attributes, draft.message.role))
+        known.append(
+            KnownEntry(100 + i, digest(draft.message), match_key(draft.message), attributes, draft.message.role)
+        )
     return known
 
 
-def apply(script: Script, stored: Sequence[Known]) -> list[Known]:
+def apply(script: Splices, stored: Sequence[KnownEntry]) -> list[KnownEntry]:
     """The reference: every splice done, last one first. New entries have negative ids."""
-    checked(script, len(stored))
+    check_splices(script, len(stored))
     result = list(stored)
     for splice in reversed(script):
         drafts = [piece.draft for piece in splice.pieces if isinstance(piece, Put)]
         assert len(drafts) == len(splice.pieces)
         new = [replace(known, entry=-1 - known.entry) for known in path(drafts)]
         result[splice.at : splice.at + splice.remove] = new
-    assert len(result) == length_after(script, len(stored))
+    assert len(result) == measure_length(script, len(stored))
     return result
 
 
-def followed(result: Alignment, stored: Sequence[Known]) -> list[Known]:
+def followed(result: Alignment, stored: Sequence[KnownEntry]) -> list[KnownEntry]:
     """The path after script and attributes."""
     changed = dict(result.attributes)
     after = apply(result.script, stored)
@@ -65,7 +66,7 @@ def counts(result: Alignment) -> tuple[int, int, int, int]:
     return result.added, result.updated, result.removed, result.unchanged
 
 
-def texts(drafts: Sequence[Draft], known: Sequence[Known]) -> str:
+def texts(drafts: Sequence[Draft], known: Sequence[KnownEntry]) -> str:
     """A path in words, hidden ones in brackets."""
     names = {digest(draft.message): draft.message.text for draft in drafts}
     return " ".join(f"({names[k.digest]})" if k.attributes.hidden else names[k.digest] for k in known)
@@ -99,7 +100,7 @@ def random_story(rng: random.Random, ids: bool) -> tuple[list[Draft], list[str]]
     return [replace(d, attributes=Attributes(source_id=f"id{n}")) for n, d in enumerate(story)] if ids else story, pool
 
 
-def check_whole(stored: list[Known], incoming: Sequence[Draft]) -> Alignment:
+def check_whole(stored: list[KnownEntry], incoming: Sequence[Draft]) -> Alignment:
     result = align(stored, incoming, whole=True)
     after = followed(result, stored)
     assert [known.digest for known in after] == [digest(draft.message) for draft in incoming]
@@ -141,7 +142,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"_TABLE": 9, "_GAP_TABLE": 4, "_PIECE": 4, "_TRUSTED": 3}.items():
         monkeypatch.setattr(module, name, value)
     for name, value in {"CANDIDATES": 20, "REACH": 2}.items():
-        monkeypatch.setattr(chains, name, value)
+        monkeypatch.setattr(module, name, value)
 
 
 @pytest.mark.random

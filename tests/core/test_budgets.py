@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.budgets import BUDGETS, Row, Share, allot, percent, tokens_in
+from previously.core.budgets import BUDGETS, Row, Share, allot, make_row, scale_row
 
 ROWS = st.tuples(*(st.integers(0, budget) for budget in BUDGETS))
 SHARES = st.builds(Share, priority=st.integers(0, 3), due=ROWS, floor=ROWS, ceiling=ROWS)
@@ -53,5 +53,5 @@ def test_floors_come_first_then_dues_then_wants() -> None:
 )
 def test_the_three_budgets_are_points_of_one_rule(budget: int, tokens: int) -> None:
     row: Row = (700, 1_700, 3_500)
-    assert tokens_in(budget, row) == tokens
-    assert tokens_in(budget, percent(15)) == budget * 15 // 100
+    assert scale_row(budget, row) == tokens
+    assert scale_row(budget, make_row(15)) == budget * 15 // 100

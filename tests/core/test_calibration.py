@@ -17,25 +17,23 @@ from benchmarks.token_texts import demo_story, halves
 from benchmarks.tokens import language_requests, miss, reported, story_requests, tokenizers
 from previously.core.calibration import (
     FEWEST_SAMPLES,
-    Calibrated,
-    Calibration,
-    calibrate,
-    calibrated_counter,
-    counter_named,
-)
-from previously.core.messages import Image, Message, Role, message
-from previously.core.samples import (
     GREATEST_FACTOR,
     KEPT_SAMPLES,
     LEAST_FACTORS,
     MOST_MESSAGE_TOKENS,
     MOST_REQUEST_TOKENS,
+    Calibrated,
+    Calibration,
     Sample,
-    sample_of,
-    sample_of_texts,
-    samples_from_json,
-    with_sample,
+    add_sample,
+    calibrate,
+    find_estimate,
+    make_counter,
+    make_sample,
+    make_text_sample,
+    read_samples,
 )
+from previously.core.messages import Image, Message, Role, message
 from previously.core.tokens import COUNTER, ESTIMATE, MARGINS, SCRIPTS, Counter, weigh
 
 ENGLISH, JAPANESE = halves("english")[0], halves("japanese")[0]
@@ -52,7 +50,7 @@ def said_by(
     count = messages or len(texts)
     tokens = sum(factors.get(script, 1) * w for text in texts for script, w in zip(SCRIPTS, weigh(text), strict=True))
     said = round(tokens / 1_000) + per_message * count + per_request
-    return sample_of_texts(texts, said, messages=count)
+    return make_text_sample(texts, said, messages=count)
 
 
 def shared_out(calibration: Calibration, texts: Sequence[str]) -> int:
@@ -104,16 +102,16 @@ def test_one_odd_report_changes_little(odd: float) -> None:
 
 def test_too_few_reports_or_odd_ones_alone_leave_the_plain_estimate() -> None:
     good = [said_by(ENGLISH, {"latin": 0.9})] * (FEWEST_SAMPLES - 1)
-    assert calibrated_counter(good) is ESTIMATE
+    assert make_counter(calibrate(good)) is ESTIMATE
     older = replace(good[0], counter="estimate-1")
     tiny = said_by(["Rain."], {})
     nothing = replace(good[0], reported=0)
     cached = replace(good[0], reported=good[0].reported // 2)
     absurd = replace(good[0], reported=100 * good[0].reported)
     for useless in (older, tiny, nothing, cached, absurd):
-        assert calibrated_counter([*good, useless]) is ESTIMATE
-        assert with_sample(good, useless) == tuple(good)
-    assert calibrated_counter([*good, good[0]]) is not ESTIMATE
+        assert make_counter(calibrate([*good, useless])) is ESTIMATE
+        assert add_sample(good, useless) == tuple(good)
+    assert make_counter(calibrate([*good, good[0]])) is not ESTIMATE
 
 
 def test_reports_that_do_not_hang_together_teach_nothing() -> None:
@@ -161,9 +159,9 @@ def test_factors_stay_within_bounds() -> None:
 def test_the_newest_samples_are_kept_and_the_same_ones_teach_the_same() -> None:
     samples: tuple[Sample, ...] = ()
     for number in range(KEPT_SAMPLES + 5):
-        samples = with_sample(samples, said_by(mixed(3 + number % 5, number % 3), {"latin": 1.1}, messages=1 + number))
+        samples = add_sample(samples, said_by(mixed(3 + number % 5, number % 3), {"latin": 1.1}, messages=1 + number))
     assert [sample.messages for sample in samples] == list(range(6, KEPT_SAMPLES + 6))
-    assert with_sample(samples, None) == samples
+    assert add_sample(samples, None) == samples
     assert calibrate(samples) == calibrate(list(samples))
     forwards, backwards = calibrate(samples), calibrate(samples[::-1])
     assert forwards is not None and backwards is not None
@@ -172,13 +170,13 @@ def test_the_newest_samples_are_kept_and_the_same_ones_teach_the_same() -> None:
 
 def test_messages_make_a_sample_unless_there_are_pictures() -> None:
     said = [message("user", "Rain falls here.", speaker="Maya"), message("assistant", "雨が降る。")]
-    sample = sample_of(said, 30)
+    sample = make_sample(said, 30)
     assert sample is not None
     assert (sample.messages, sample.fixed, sample.reported) == (2, 1, 30)
     assert sample.weights == tuple(
         map(sum, zip(weigh("Maya"), weigh("Rain falls here."), weigh("雨が降る。"), strict=True))
     )
-    assert sample_of([*said, Message(Role.USER, (Image("data:,"),))], 1_030) is None
+    assert make_sample([*said, Message(Role.USER, (Image("data:,"),))], 1_030) is None
 
 
 @given(
@@ -190,7 +188,7 @@ def test_messages_make_a_sample_unless_there_are_pictures() -> None:
 def test_a_calibration_can_be_stored_and_named(factors: tuple[float, ...], m: int, r: int, text: str) -> None:
     calibration = Calibration(factors, m, r)
     assert Calibration.from_json(json.loads(json.dumps(calibration.to_json()))) == calibration
-    counter, again = Calibrated(calibration), counter_named(calibration.name)
+    counter, again = Calibrated(calibration), find_estimate(calibration.name)
     assert again is not None
     assert again.name == counter.name == calibration.name
     assert counter.name.startswith(f"{COUNTER} x")
@@ -215,11 +213,11 @@ def test_a_calibrated_counter_is_additive_but_for_rounding(one: str, other: str,
 def test_samples_can_be_stored() -> None:
     sample = said_by(mixed(4, 4), {})
     assert Sample.from_json(json.loads(json.dumps(sample.to_json()))) == sample
-    kept = with_sample([sample] * KEPT_SAMPLES, said_by(mixed(8, 0), {}))
+    kept = add_sample([sample] * KEPT_SAMPLES, said_by(mixed(8, 0), {}))
     stored = json.dumps([one.to_json() for one in kept])
-    assert samples_from_json([None, *json.loads(stored), {}]) == kept
+    assert read_samples([None, *json.loads(stored), {}]) == kept
     assert len(stored) < 4_000
-    assert samples_from_json(None) == samples_from_json({"a": 1}) == ()
+    assert read_samples(None) == read_samples({"a": 1}) == ()
 
 
 JSON = st.recursive(
@@ -234,12 +232,12 @@ KEYS = "version counter factors message_tokens request_tokens weights messages f
 def test_reading_back_never_fails(value: dict[str, object]) -> None:
     for found in (Calibration.from_json(value), Sample.from_json(value)):
         assert found is None or found.to_json().keys() <= set(KEYS)
-    assert len(samples_from_json([value, value])) in (0, 2)
+    assert len(read_samples([value, value])) in (0, 2)
 
 
 @given(st.text() | st.from_regex(r"estimate-2 x[\d./]{1,9}( m\d+)?( r\d+)?", fullmatch=True))
 def test_any_name_is_a_counter_or_none(name: str) -> None:
-    found = counter_named(name)
+    found = find_estimate(name)
     assert found is None or found.tokens("rain") > 0
 
 
@@ -282,7 +280,7 @@ def test_what_is_no_calibration_is_none(value: object) -> None:
     ],
 )
 def test_other_names_are_not_ours(name: str) -> None:
-    assert counter_named(name) is None
+    assert find_estimate(name) is None
 
 
 @pytest.fixture(scope="module")
@@ -294,8 +292,8 @@ def exact() -> dict[str, Counter]:
 def learned(requests: Sequence[Request], tokenizer: Counter) -> Counter:
     samples: tuple[Sample, ...] = ()
     for request in requests[:FEWEST_SAMPLES]:
-        samples = with_sample(samples, sample_of(request, reported(request, tokenizer)))
-    return calibrated_counter(samples)
+        samples = add_sample(samples, make_sample(request, reported(request, tokenizer)))
+    return make_counter(calibrate(samples))
 
 
 def test_after_five_replies_a_story_in_english_is_within_two_per_cent(exact: dict[str, Counter]) -> None:
@@ -334,8 +332,8 @@ def test_after_five_replies_a_mix_of_english_and_japanese_is_right_in_both(exact
         assert abs(miss(japanese, counter, tokenizer)) <= 0.08, tokenizer.name
         assert abs(miss(english[:10] + japanese, counter, tokenizer)) <= 0.05, tokenizer.name
         # One factor for all cannot be right in both.
-        samples = [sample_of(request, reported(request, tokenizer)) for request in first]
+        samples = [make_sample(request, reported(request, tokenizer)) for request in first]
         ratio = fmean((one.reported - 4 * one.messages) / one.weighed for one in samples if one)
-        common = counter_named(f"{COUNTER} x{ratio:.3f}")
+        common = find_estimate(f"{COUNTER} x{ratio:.3f}")
         assert common is not None
         assert abs(miss(japanese, common, tokenizer)) > abs(miss(japanese, counter, tokenizer)), tokenizer.name

@@ -14,13 +14,14 @@ from previously.core.cast import (
     NOTHING_KNOWN,
     Fact,
     Knowledge,
-    knowledge_of,
-    one_line,
-    told_by,
+    cut_line,
+    name_source,
+    parse_knowledge,
 )
 from previously.core.messages import Entry, message
-from previously.core.paths import OnPath
-from previously.core.witnessing import folded_name, knows_of
+from previously.core.path import OnPath
+from previously.core.presence import may_know
+from previously.core.scripts import casefold
 from previously.view.reader import parse_reader
 
 FACTS = st.builds(Fact, st.text("abc é字", min_size=1, max_size=20), st.integers(0, 99), st.sampled_from(["witnessed"]))
@@ -35,20 +36,20 @@ ANY_JSON = st.recursive(
 
 
 def test_it_is_read_back_as_it_was_written() -> None:
-    known = Knowledge("Maya waits.", (Fact("Bram hid the key", 3, told_by("Bram")), Fact("It rains", 4)))
-    assert knowledge_of(json.dumps(known.as_json())) == known
+    known = Knowledge("Maya waits.", (Fact("Bram hid the key", 3, name_source("Bram")), Fact("It rains", 4)))
+    assert parse_knowledge(json.dumps(known.as_json())) == known
     assert known.as_json()["facts"][0] == {"text": "Bram hid the key", "since": 3, "source": "told by Bram"}
 
 
 @pytest.mark.parametrize("text", ["", "  ", "null", "[]", "{", '"words"', "{}", '{"facts": 3}', "[" * 5_000])
 def test_what_cannot_be_read_is_nothing_known(text: str) -> None:
-    assert knowledge_of(text) == NOTHING_KNOWN
-    assert knowledge_of(text).is_empty
+    assert parse_knowledge(text) == NOTHING_KNOWN
+    assert parse_knowledge(text).is_empty
 
 
 def test_facts_of_an_odd_shape_are_taken_as_far_as_they_can_be() -> None:
     given = ["Plain words", {"text": " two\nlines "}, {"since": 3}, 7, {"text": "x", "since": True, "source": 1}]
-    assert knowledge_of(json.dumps({"facts": given})).facts == (
+    assert parse_knowledge(json.dumps({"facts": given})).facts == (
         Fact("Plain words", 0),
         Fact("two lines", 0),
         Fact("x", 0),
@@ -57,16 +58,16 @@ def test_facts_of_an_odd_shape_are_taken_as_far_as_they_can_be() -> None:
 
 @given(ANY_JSON)
 def test_whatever_was_stored_is_some_knowledge_within_its_bounds(value: object) -> None:
-    known = knowledge_of(json.dumps(value))
+    known = parse_knowledge(json.dumps(value))
     assert len(known.facts) <= MOST_FACTS
     assert all(0 < len(fact.text) <= LONGEST_FACT and "\n" not in fact.text for fact in known.facts)
     assert len({fact.text.casefold() for fact in known.facts}) == len(known.facts)
-    assert knowledge_of(json.dumps(known.as_json())) == known
+    assert parse_knowledge(json.dumps(known.as_json())) == known
 
 
 @given(st.text(max_size=400))
 def test_a_line_can_be_stored(text: str) -> None:
-    line = one_line(text)
+    line = cut_line(text)
     line.encode()
     assert len(line) <= LONGEST_FACT
     assert line == " ".join(line.split())
@@ -90,11 +91,28 @@ def test_a_line_can_be_stored(text: str) -> None:
 )
 def test_who_may_know_of_a_message(name: str, speaker: str | None, witnesses: list[str] | None, knows: bool) -> None:
     said = message("assistant", "The key is in the mill.", speaker=speaker, witnesses=witnesses)
-    assert knows_of(name, said) is knows
+    assert may_know(name, said) is knows
     item = OnPath(0, 1, b"", Entry(1, said, b""))
     if name.strip():
         assert parse_reader(f"character:{name}").witnessed(item) is knows
 
 
 def test_a_name_is_the_same_however_it_is_spelt() -> None:
-    assert folded_name("Bram") == folded_name(" BRAM") == folded_name("ｂｒａｍ")
+    assert casefold("Bram") == casefold(" BRAM") == casefold("ｂｒａｍ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Bram hid the ledger under the third stair.", "Bram hid the ledger…"),
+        ("Bram hid the ledger, under the third stair.", "Bram hid the ledger…"),
+        ("Bram hid it.\nHere.", "Bram hid it. Here."),
+        ("Donaudampfschifffahrtsgesellschaft", "Donaudampfschifffahrtsg…"),
+        (
+            "彼は台帳を三段目の階段の下に隠した。それは去年の冬のことだった。",
+            "彼は台帳を三段目の階段の下に隠した。それは去年…",
+        ),
+    ],
+)
+def test_a_long_line_ends_with_a_whole_word(text: str, line: str) -> None:
+    assert cut_line(text, 24) == line

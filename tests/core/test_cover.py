@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from previously.core.cover import Covered, Link, place
 from previously.core.digests import span_key
-from previously.core.marks import Mark, MarkKind, starts
-from previously.core.spans import Span
+from previously.core.marks import Mark, MarkKind, find_starts
+from previously.core.path import Span
 
 
 def link(version: int, before: int | str, run: str) -> Link:
@@ -60,7 +60,7 @@ def test_only_what_reaches_far_enough_is_looked_for() -> None:
 def test_a_chain_of_its_own_is_valid_beside_marks_and_a_note_of_a_span_is_placed_nowhere() -> None:
     own = (link(7, "@Maya", "ab"), link(8, 7, "cd"))
     note = link(9, "*", "bc")
-    begun = starts([Mark(5, 5, MarkKind.CHAPTER, 1, "", "person", "")], ["@Maya", "*"])
+    begun = find_starts([Mark(5, 5, MarkKind.CHAPTER, 1, "", "person", "")], ["@Maya", "*"])
     behind = link(10, "5", "cd")
     assert covers("abcdef", *own, note, behind, after=begun.items()) == [(7, 0, 1), (10, 2, 3), (8, 2, 3)]
     assert covers("Xabcd", *own, note, behind, after=begun.items()) == []

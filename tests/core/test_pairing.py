@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.messages import Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, message
-from previously.core.pairing import INTERRUPTED, answered_calls, mended, units, unpaired
+from previously.core.pairing import INTERRUPTED, find_answered_calls, find_units, find_unpaired, mend
 
 
 def call(*ids: str) -> Message:
@@ -29,7 +29,7 @@ THOUGHT = Message(Role.ASSISTANT, (Thinking("hm"),))
 
 
 def spans(*messages: Message) -> list[list[int]]:
-    return [list(unit) for unit in units(messages)]
+    return [list(unit) for unit in find_units(messages)]
 
 
 @pytest.mark.parametrize(
@@ -81,62 +81,62 @@ def test_units(messages: tuple[Message, ...], expected: list[list[int]]) -> None
     ],
 )
 def test_every_fault_has_its_sentence(messages: tuple[Message, ...], expected: list[str]) -> None:
-    assert unpaired(messages) == expected
+    assert find_unpaired(messages) == expected
 
 
 def test_an_interrupted_call_gets_a_result_that_says_so() -> None:
-    found = mended([USER, call("a", "b"), result("a"), USER])
+    found = mend([USER, call("a", "b"), result("a"), USER])
     assert found.origin == (0, 1, 2, None, 3)
     assert found.messages[3].parts == (ToolResult("b", INTERRUPTED, "error"),)
     assert (found.interrupted, found.orphans) == (1, ())
 
 
 def test_a_result_of_no_call_is_left_out() -> None:
-    found = mended([result("z"), USER, call("a"), result("a"), result("a")])
+    found = mend([result("z"), USER, call("a"), result("a"), result("a")])
     assert found.origin == (1, 2, 3)
     assert (found.interrupted, found.orphans) == (0, (0, 4))
 
 
 def test_a_late_result_moves_up_to_its_call() -> None:
     late = result("a")
-    found = mended([call("a"), USER, SAID, late])
+    found = mend([call("a"), USER, SAID, late])
     assert found.origin == (0, 3, 1, 2)
     assert found.messages[1] is late
     assert (found.interrupted, found.orphans) == (0, ())
 
 
 def test_late_results_in_a_message_of_the_user_leave_the_words_where_they_are() -> None:
-    found = mended([call("a"), USER, answer("a", text="go on")])
+    found = mend([call("a"), USER, answer("a", text="go on")])
     assert found.origin == (0, 2, 1, 2)
     assert found.messages == (call("a"), result("a"), USER, message("user", "go on"))
 
 
 def test_what_comes_after_the_users_words_is_put_before_them() -> None:
-    found = mended([call("a", "b"), answer("a"), result("b"), SAID])
+    found = mend([call("a", "b"), answer("a"), result("b"), SAID])
     assert found.messages == (call("a", "b"), result("b"), answer("a"), SAID)
-    assert mended([call("a", "b"), answer("a"), SAID]).origin == (0, None, 1, 2)
+    assert mend([call("a", "b"), answer("a"), SAID]).origin == (0, None, 1, 2)
 
 
 def test_ids_that_are_used_again_belong_to_the_nearest_call_before_them() -> None:
-    found = mended([call("x"), USER, call("x"), result("x"), result("x")])
+    found = mend([call("x"), USER, call("x"), result("x"), result("x")])
     assert found.origin == (0, None, 1, 2, 3)
     assert found.orphans == (4,)
 
 
 def test_pictures_of_a_tool_go_where_its_result_goes() -> None:
     seen = Message(Role.TOOL, (ToolResult("a", ""), Image("data:,x")))
-    assert mended([call("a"), USER, seen]).messages == (call("a"), seen, USER)
-    assert mended([USER, seen]).messages == (USER,)
+    assert mend([call("a"), USER, seen]).messages == (call("a"), seen, USER)
+    assert mend([USER, seen]).messages == (USER,)
 
 
 def test_what_names_no_call_is_paired_by_order() -> None:
-    found = mended([call("a", "b"), result("", text="one"), result("", text="two")])
+    found = mend([call("a", "b"), result("", text="one"), result("", text="two")])
     assert found.messages[1:] == (result("a", text="one"), result("b", text="two"))
 
 
 def test_the_call_of_each_result_is_known() -> None:
     asked = Message(Role.ASSISTANT, (ToolCall("a", "read", "{}"), ToolCall("b", "run", "{}")))
-    assert {place: one.name for place, one in answered_calls([asked, result("b", "a")]).items()} == {
+    assert {place: one.name for place, one in find_answered_calls([asked, result("b", "a")]).items()} == {
         (1, 0): "run",
         (1, 1): "read",
     }
@@ -171,9 +171,9 @@ LISTS = st.lists(st.one_of(ANY, LIKELY), max_size=10)
 
 @given(LISTS)
 def test_mending_always_helps_and_once_is_enough(messages: list[Message]) -> None:
-    found = mended(messages)
-    assert unpaired(found.messages) == []
-    again = mended(found.messages)
+    found = mend(messages)
+    assert find_unpaired(found.messages) == []
+    again = mend(found.messages)
     assert again.messages == found.messages
     assert again.origin == tuple(range(len(found.messages)))
     assert (again.interrupted, again.orphans) == (0, ())
@@ -181,9 +181,9 @@ def test_mending_always_helps_and_once_is_enough(messages: list[Message]) -> Non
 
 @given(LISTS)
 def test_what_is_well_is_left_as_it_is(messages: list[Message]) -> None:
-    found = mended(messages)
+    found = mend(messages)
     assert (found.origin == tuple(range(len(messages))) and found.messages == tuple(messages)) == (
-        unpaired(messages) == []
+        find_unpaired(messages) == []
     )
     for said, place in zip(found.messages, found.origin, strict=True):
         if place is not None and said == messages[place]:
@@ -198,15 +198,15 @@ def test_nothing_that_was_said_is_lost(messages: list[Message]) -> None:
             str(part) for one in of if one.role is not Role.TOOL for part in one.parts if isinstance(part, kinds)
         )
 
-    assert said(mended(messages).messages) == said(tuple(messages))
+    assert said(mend(messages).messages) == said(tuple(messages))
 
 
 @given(LISTS)
 def test_units_cover_every_message_once_and_part_no_call_from_its_result(messages: list[Message]) -> None:
-    whole = units(messages)
+    whole = find_units(messages)
     assert [at for unit in whole for at in unit] == list(range(len(messages)))
     assert all(whole)
-    for (at, place), asked in answered_calls(messages).items():
+    for (at, place), asked in find_answered_calls(messages).items():
         unit = next(one for one in whole if at in one)
         part = messages[at].parts[place]
         assert isinstance(part, ToolResult)
@@ -216,8 +216,8 @@ def test_units_cover_every_message_once_and_part_no_call_from_its_result(message
 
 @given(LISTS)
 def test_any_row_of_units_of_a_mended_list_is_well(messages: list[Message]) -> None:
-    whole = mended(messages).messages
-    parted = units(whole)
+    whole = mend(messages).messages
+    parted = find_units(whole)
     for start in range(len(parted)):
-        assert unpaired([whole[at] for unit in parted[start:] for at in unit]) == []
-        assert unpaired([whole[at] for unit in parted[:start] for at in unit]) == []
+        assert find_unpaired([whole[at] for unit in parted[start:] for at in unit]) == []
+        assert find_unpaired([whole[at] for unit in parted[:start] for at in unit]) == []

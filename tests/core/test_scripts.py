@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 
 
 @pytest.mark.parametrize(

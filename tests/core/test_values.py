@@ -9,15 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
-from previously.core.messages import Attributes, Draft, Image, Message, Role, Text, Thinking, as_role, cleaned, message
-from previously.core.spans import Span, position_on, spans_of, turn_starts
-from previously.core.text import MAX_MESSAGE_BYTES, clean, clean_json
+from previously.core.json_values import MAX_MESSAGE_BYTES, clean, clean_json
+from previously.core.messages import (
+    Attributes,
+    Draft,
+    Image,
+    Message,
+    Role,
+    Text,
+    Thinking,
+    clean_draft,
+    message,
+    parse_role,
+)
+from previously.core.path import Span, find_position, find_spans, find_turns
 from previously.core.tokens import estimate_tokens, message_tokens
 
 
 @given(st.sets(st.integers(min_value=0, max_value=40)))
 def test_spans_hold_exactly_their_positions_and_never_touch(positions: set[int]) -> None:
-    spans = list(spans_of(sorted(positions)))
+    spans = list(find_spans(sorted(positions)))
     assert {position for span in spans for position in range(span.first, span.last + 1)} == positions
     assert all(later.first > earlier.last + 1 for earlier, later in pairwise(spans))
     assert sum(len(span) for span in spans) == len(positions)
@@ -34,21 +45,21 @@ def test_a_span_is_never_empty() -> None:
 
 @pytest.mark.parametrize(("given", "depth"), [(0, 0), (4, 4), (-1, 4), (-5, 0)])
 def test_positions_count_from_both_ends(given: int, depth: int) -> None:
-    assert position_on(5, given) == depth
+    assert find_position(5, given) == depth
 
 
 @pytest.mark.parametrize(("length", "given"), [(5, 5), (5, -6), (0, 0), (0, -1)])
 def test_a_position_off_the_path_is_bad_input(length: int, given: int) -> None:
     with pytest.raises(BadInput, match=r"position|no messages"):
-        position_on(length, given)
+        find_position(length, given)
 
 
 def test_turns_begin_at_user_messages() -> None:
     system, user, assistant, tool = Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.TOOL
-    assert turn_starts([]) == []
-    assert turn_starts([user, assistant, tool, assistant, user, assistant]) == [0, 4]
-    assert turn_starts([system, assistant, user]) == [0, 2]
-    assert turn_starts([assistant]) == [0]
+    assert find_turns([]) == []
+    assert find_turns([user, assistant, tool, assistant, user, assistant]) == [0, 4]
+    assert find_turns([system, assistant, user]) == [0, 2]
+    assert find_turns([assistant]) == [0]
 
 
 @given(st.text(st.characters()))
@@ -66,20 +77,20 @@ def test_cleaning_reaches_every_corner_of_a_draft() -> None:
         Attributes("t\x00", "i\x00", {"k\x00": ["v\ud800", {"x": "\x00"}]}),
         (Draft(message("user", "s\x00")),),
     )
-    result, replaced = cleaned(draft)
+    result, replaced = clean_draft(draft)
     assert replaced == 11
     assert result.message.parts == (Text("a\ufffd"), Image("u\ufffd", "c\ufffd"))
     assert (result.message.speaker, result.message.witnesses) == ("M\ufffd", ("W\ufffd",))
     assert result.attributes == Attributes("t\ufffd", "i\ufffd", {"k\ufffd": ["v\ufffd", {"x": "\ufffd"}]})
     assert result.alternatives[0].message.text == "s\ufffd"
-    assert cleaned(result) == (result, 0)
+    assert clean_draft(result) == (result, 0)
 
 
 def test_a_message_may_have_sixteen_megabytes_and_no_more() -> None:
-    assert cleaned(Draft(message("user", "x" * MAX_MESSAGE_BYTES)))[1] == 0
+    assert clean_draft(Draft(message("user", "x" * MAX_MESSAGE_BYTES)))[1] == 0
     for text in ("x" * (MAX_MESSAGE_BYTES + 1), "é" * (MAX_MESSAGE_BYTES // 2 + 1)):
         with pytest.raises(BadInput, match="16 MB"):
-            cleaned(Draft(message("user", text)))
+            clean_draft(Draft(message("user", text)))
 
 
 def test_json_may_nest_but_not_without_end() -> None:
@@ -92,7 +103,7 @@ def test_json_may_nest_but_not_without_end() -> None:
 
 def test_an_unknown_role_is_named() -> None:
     with pytest.raises(BadInput, match="'narrator' is not a role"):
-        as_role("narrator")
+        parse_role("narrator")
 
 
 @given(st.text(), st.text())

@@ -18,7 +18,7 @@ from typing import Any
 
 from previously.core.errors import PreviouslyError
 from previously.core.messages import Draft, message
-from previously.core.scripts import Put, Splice
+from previously.core.path import Put, Splice
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
 from tests.crash.harness import (

@@ -14,11 +14,11 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.errors import HeadMoved
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Entry
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.versions import Kind, LiveVersion, Version
 from previously.storage.store import BranchInfo, Move, Store, StoryKey
 from tests.crash.scenario import REQUESTS, Story
@@ -185,7 +185,7 @@ class _Ids:
     def item(self, item: OnPath) -> OnPath:
         return replace(item, node=self._of("node", item.node), entry=self.entry(item.entry))
 
-    def known(self, known: Known) -> Known:
+    def known(self, known: KnownEntry) -> KnownEntry:
         return replace(known, entry=self._of("entry", known.entry))
 
     def mark(self, mark: Mark) -> Mark:

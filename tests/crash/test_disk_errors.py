@@ -10,7 +10,7 @@ import pytest
 
 from previously.core.errors import StoreProblem
 from previously.core.messages import Draft, message
-from previously.core.scripts import Put, Splice
+from previously.core.path import Put, Splice
 from previously.storage.sqlite import SqliteStore
 from previously.storage.tables.path_writer import PathWriter
 from tests.crash.harness import verified

@@ -14,8 +14,7 @@ from typing import Any
 from previously.core.digests import span_key
 from previously.core.marks import MarkKind, is_of_a_span
 from previously.core.messages import Attributes, Draft, message
-from previously.core.scripts import Piece, Put, Reuse, Splice
-from previously.core.spans import Span
+from previously.core.path import Insertion, Put, Reuse, Span, Splice
 from previously.core.versions import Cost, Kind, NewVersion, Status
 from previously.storage.store import Store, StoryKey
 
@@ -53,7 +52,7 @@ class Words:
             for n, length in enumerate(lengths)
         ]
 
-    def pieces(self, count: int, swipes: int = 0) -> tuple[Piece, ...]:
+    def pieces(self, count: int, swipes: int = 0) -> tuple[Insertion, ...]:
         """Messages to put on a path; the first comes with swipes."""
         first, *rest = self.drafts(count)
         return (Put(Draft(first.message, alternatives=tuple(self.drafts(swipes)))), *map(Put, rest))
@@ -64,7 +63,7 @@ _VOCABULARY = (
 )
 
 
-def append(branch: str, pieces: Sequence[Piece], receipt: str | None = None) -> Verb:
+def append(branch: str, pieces: Sequence[Insertion], receipt: str | None = None) -> Verb:
     async def act(store: Store, key: StoryKey) -> object:
         end = (await store.branch(key, branch)).messages
         return await store.apply(key, branch, [Splice(end, 0, tuple(pieces))], at=AT, receipt=receipt)
@@ -90,7 +89,7 @@ def forget(branch: str, position: int) -> Verb:
     return Verb("forget_entries", act)
 
 
-def splice(branch: str, at: int, remove: int, pieces: Sequence[Piece], name: str) -> Verb:
+def splice(branch: str, at: int, remove: int, pieces: Sequence[Insertion], name: str) -> Verb:
     async def act(store: Store, key: StoryKey) -> object:
         head = (await store.branch(key, branch)).head
         there = await store.path(key, branch, at, at)

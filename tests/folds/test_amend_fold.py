@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from previously.core.digests import digest
 from previously.core.messages import Entry, message
-from previously.core.paths import OnPath
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span
 from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.amend import MOST_WORDS, find_change, plan_amend
 

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.core.analyses import LONGEST_UPDATE, Analysis
-from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.digests import digest
 from previously.core.messages import Attributes, Entry, Image, Message, Role, Thinking, message
+from previously.core.model_io import ModelReply, ModelRequest, Usage
 from previously.core.note import LoreItem
-from previously.core.paths import OnPath
-from previously.core.signals import MOST_ITEMS, Signals
+from previously.core.path import OnPath
+from previously.core.scene import LONGEST_UPDATE, MOST_ITEMS, Analysis, Signals
+from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.analysis import (
     AnalysisFold,
     derive_update,

@@ -6,7 +6,7 @@ import pytest
 
 from previously.core.digests import digest
 from previously.core.messages import Attributes, Entry, message
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.folds.boundary import (
     Boundary,
     Grown,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, Usage
 from previously.core.messages import Message, message
+from previously.core.model_io import ModelReply, Usage
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.brief import BriefFold
 from previously.folds.checks import Accepted, RefusalKind, Refused
 from previously.folds.conversation.sections import Brief, is_failure, parse_brief, render_brief, render_failure

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, Usage
-from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
+from previously.core.cast import MOST_FACTS, Fact, Knowledge, parse_knowledge
 from previously.core.messages import Message, message
+from previously.core.model_io import ModelReply, Usage
+from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastFold, bound_summary
 from previously.folds.checks import Accepted, Refused
 from previously.folds.fold import Fold
 from previously.folds.json_answer import dump_canonical
 from previously.runtime.prompts import load_prompt
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 from tests.effort import cases
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -79,8 +79,8 @@ def test_a_part_goes_on_from_what_the_parts_before_noted() -> None:
         note.take_run([MILL[:2]], note.so_far),
     )
     second = noted({"summary": "", "add": ["Joaquin owes forty crowns"]}, note.take_run([MILL[2:]], first.text))
-    assert knowledge_of(second.text).summary == GOOD
-    assert [fact.text for fact in knowledge_of(second.text).facts][-2:] == [
+    assert parse_knowledge(second.text).summary == GOOD
+    assert [fact.text for fact in parse_knowledge(second.text).facts][-2:] == [
         "Bram hid the brass key under the third stair", "Joaquin owes forty crowns",
     ]  # fmt: skip
 
@@ -94,7 +94,7 @@ def test_an_answer_changes_summary_and_facts() -> None:
             "update": [{"old": "Bram owns a mill", "new": "Bram and Joaquin own the mill"}],
         }
     )
-    assert knowledge_of(found.text) == Knowledge(
+    assert parse_knowledge(found.text) == Knowledge(
         GOOD,
         (
             Fact("Maya's brother is missing", 2),
@@ -120,7 +120,7 @@ def test_an_answer_may_say_whose_it_is(about: str) -> None:
 
 def test_an_empty_summary_leaves_the_earlier_one() -> None:
     found = noted({"summary": " ", "add": ["Bram hid the brass key"]})
-    assert knowledge_of(found.text).summary == " ".join(BEFORE.summary.split())
+    assert parse_knowledge(found.text).summary == " ".join(BEFORE.summary.split())
     assert found.warnings == ("there was no summary; the earlier one stays",)
 
 
@@ -131,8 +131,8 @@ def test_an_answer_that_tells_nothing_at_first_is_asked_for_again() -> None:
 
 def test_a_long_summary_is_cut_at_a_sentence() -> None:
     found = noted({"summary": f"{GOOD} {GOOD} {GOOD}"})
-    kept = knowledge_of(found.text).summary
-    assert len(whole_sentences(kept)) == MOST_SENTENCES
+    kept = parse_knowledge(found.text).summary
+    assert len(split_sentences(kept)) == MOST_SENTENCES
     assert kept.endswith(".")
     assert found.warnings == (f"the summary was cut to {MOST_SENTENCES} sentences and {MOST_WORDS} words",)
     assert noted({"summary": "She waits."}).warnings == ("the summary has fewer than 3 sentences",)
@@ -152,7 +152,7 @@ def test_an_endless_sentence_is_cut_too(endless: str) -> None:
 @given(st.text(max_size=1_500))
 def test_every_summary_is_bounded(text: str) -> None:
     kept, cut = bound_summary(text)
-    assert len(whole_sentences(kept)) <= MOST_SENTENCES
+    assert len(split_sentences(kept)) <= MOST_SENTENCES
     assert count_words(kept) <= MOST_WORDS + 1
     assert cut or kept == " ".join(kept.split())
     kept.encode()
@@ -213,10 +213,10 @@ def test_nothing_that_was_not_witnessed_gets_into_a_note(story: list[tuple[str, 
 def test_whatever_a_model_wrote_is_judged(answer: str, so_far: str) -> None:
     found = CastFold.of("Maya", MILL, so_far=so_far, at=3).judge_text(answer)
     if isinstance(found, Accepted):
-        known = knowledge_of(found.text)
+        known = parse_knowledge(found.text)
         assert found.text == dump_canonical(known.as_json())
         assert len(known.facts) <= MOST_FACTS
-        assert len(whole_sentences(known.summary)) <= MOST_SENTENCES
+        assert len(split_sentences(known.summary)) <= MOST_SENTENCES
         found.text.encode()
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from previously.core.asking import ModelReply, Usage
 from previously.core.digests import digest
 from previously.core.messages import Attributes, Entry, message
-from previously.core.paths import OnPath
+from previously.core.model_io import ModelReply, Usage
+from previously.core.path import OnPath
+from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.chapter import (
     BACKBONE,
     CHAPTER,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, ModelRequest, Usage
-from previously.core.lore import Described, Scene
 from previously.core.messages import message
+from previously.core.model_io import ModelReply, ModelRequest, Usage
+from previously.core.scene import Described, Scene
 from previously.core.tokens import estimate_tokens
 from previously.folds.checks import Accepted, Refused
 from previously.folds.combine import CombineFold, join_summaries, number_scenes

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from previously.core.digests import digest
 from previously.core.messages import Entry, message
-from previously.core.paths import OnPath
-from previously.core.words import count_words
+from previously.core.path import OnPath
+from previously.core.scripts import count_words
 from previously.folds.prompts.templates import render_message
 from previously.folds.recap import Due, NeedMore, NotDue, RecapRules, plan, plan_brief
 from previously.settings import Settings

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, ModelRequest, Usage
-from previously.core.lore import TYPES, Described, Scene
 from previously.core.messages import Message, message
+from previously.core.model_io import ModelReply, ModelRequest, Usage
 from previously.core.note import Aspect, LoreItem, StateItem
-from previously.core.signals import Settled, Signals
+from previously.core.scene import TYPES, Described, Scene, Settled, Signals
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.checks import Accepted, Refused
 from previously.folds.context import NoteContext
 from previously.folds.fold import Fold

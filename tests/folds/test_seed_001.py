@@ -9,10 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from previously.core.analyses import Analysis, Fragment
 from previously.core.messages import message
 from previously.core.quote_lines import PREFIX
-from previously.core.signals import Signals
+from previously.core.scene import Analysis, Fragment, Signals
 from previously.folds.analysis import AnalysisFold, parse_analysis
 from previously.folds.checks import Accepted, Refused
 from previously.folds.context import NoteContext

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from previously.core.lore import TYPES, Described, Scene
 from previously.core.messages import message
 from previously.core.note import LoreItem
+from previously.core.scene import TYPES, Described, Scene
 from previously.core.tokens import estimate_tokens
 from previously.folds.checks import Accepted, Refused
 from previously.folds.combine import CombineFold, number_scenes

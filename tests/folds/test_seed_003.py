@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from previously.core.messages import Image, Message, Role, Text, Thinking, ToolCall, ToolResult, message
-from previously.core.pairing import INTERRUPTED, mended, unpaired
+from previously.core.pairing import INTERRUPTED, find_unpaired, mend
 from previously.core.tokens import ESTIMATE
 from previously.folds.conversation.compaction import (
     OPENING,
@@ -206,7 +206,7 @@ def test_a_call_is_never_parted_from_its_result() -> None:
     before = one_turn(12, 50)
     for room in range(0, 3_000, 50):
         after = folded(before, CompactRules(tail_tokens=room)).messages
-        assert unpaired(after) == []
+        assert find_unpaired(after) == []
         assert after[-1] is before[-1]
 
 
@@ -220,7 +220,7 @@ def test_parallel_calls_stay_together() -> None:
     for room in range(0, 3_000, 100):
         what = planned(before, CompactRules(tail_tokens=room))
         assert len(what.head) % 6 == 0
-        assert unpaired(compose_conversation(before, what, BRIEF).messages) == []
+        assert find_unpaired(compose_conversation(before, what, BRIEF).messages) == []
 
 
 # Defects of opencode
@@ -349,7 +349,7 @@ def test_the_newest_request_survives_with_its_pictures() -> None:
 
 def test_a_call_that_was_cut_off_is_mended_though_nothing_is_folded() -> None:
     broken = [SYSTEM, message("user", "Go."), *worked(0)[:1], message("user", "Stop.")]
-    whole = mended(broken)
+    whole = mend(broken)
     assert whole.interrupted == 1
     assert refused(whole.messages).startswith("There is nothing to fold")
     assert whole.messages[3].parts == (ToolResult("call_0", INTERRUPTED, "error"),)

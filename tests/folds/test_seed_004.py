@@ -10,14 +10,14 @@ from dataclasses import fields
 
 import pytest
 
-from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
+from previously.core.cast import MOST_FACTS, Fact, Knowledge, parse_knowledge
 from previously.core.messages import Message, message
 from previously.folds.cast import CastFold
 from previously.folds.cast_facts import find_fact
 from previously.folds.checks import Accepted, Refused
 from previously.folds.json_answer import dump_canonical
 from previously.runtime.prompts import load_prompt
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 TEMPLATE = load_prompt("cast")
 SUMMARY = "Maya sits in the mill. She trusts Bram. She wants to find her brother."
@@ -37,7 +37,7 @@ def note(name: str = "Maya", turn: tuple[Message, ...] = TURN, before: Knowledge
 def after(answer: dict[str, object], before: Knowledge = BEFORE) -> Knowledge:
     found = note(before=before).judge_text(json.dumps(answer))
     assert isinstance(found, Accepted)
-    return knowledge_of(found.text)
+    return parse_knowledge(found.text)
 
 
 def each_has_a_memory() -> bool:
@@ -47,7 +47,7 @@ def each_has_a_memory() -> bool:
 def summary_of_three_to_five_sentences() -> bool:
     long = after({"summary": " ".join(f"She saw boat {number}." for number in range(9))}).summary
     asked = note().build(TEMPLATE).system
-    return "3 to 5 sentences" in asked and len(whole_sentences(long)) == 5
+    return "3 to 5 sentences" in asked and len(split_sentences(long)) == 5
 
 
 def at_most_ten_short_facts() -> bool:
@@ -87,7 +87,7 @@ def a_new_summary() -> bool:
 
 def it_may_answer_in_yaml() -> bool:
     found = note().judge_text("summary: She waits.\nadd:\n- The key is under the stair\nremove: []\nupdate: []\n")
-    return isinstance(found, Accepted) and len(knowledge_of(found.text).facts) == 3
+    return isinstance(found, Accepted) and len(parse_knowledge(found.text).facts) == 3
 
 
 def only_what_they_witnessed_is_seen() -> bool:
@@ -114,7 +114,7 @@ def the_prompt_does_not_grow_with_the_game() -> bool:
         sizes.append(len(one.build(TEMPLATE).user))
         made = one.judge_text(json.dumps({"summary": SUMMARY, "add": [f"Boat number {turn + 100} came in"]}))
         assert isinstance(made, Accepted)
-        known = knowledge_of(made.text)
+        known = parse_knowledge(made.text)
     return sizes[-1] < sizes[0] + 12 * 60 and sizes[-1] <= max(sizes[10:30]) + 20
 
 

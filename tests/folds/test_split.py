@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
-from previously.core.pairing import unpaired
+from previously.core.model_io import ModelReply, ModelRequest, Usage
+from previously.core.pairing import find_unpaired
+from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.amend import AmendFold
 from previously.folds.chapter import ChapterFold
 from previously.folds.checks import Accepted, RefusalKind, Refused
@@ -163,7 +163,7 @@ def test_a_call_is_read_with_its_result(sizes: list[int], room: int) -> None:
     runs = split_messages(said, lambda delta: size_of(delta) <= room)
     assert [one for run in runs for one in run] == said
     for run in runs:
-        assert unpaired(run) == []
+        assert find_unpaired(run) == []
         assert size_of(run) <= room
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.analyses import Analysis, Fragment
 from previously.core.quote_lines import PREFIX
+from previously.core.scene import Analysis, Fragment
 from previously.folds.summary import (
     BETWEEN,
     LEAST_CHARACTERS,

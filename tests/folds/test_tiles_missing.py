@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.folds.tiles import Tile, find_missing
 from previously.folds.update import Part

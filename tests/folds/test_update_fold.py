@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.messages import Message, Role, Text, Thinking, message
+from previously.core.model_io import ModelReply, ModelRequest, Usage
 from previously.core.note import (
     NO_NOTE,
     Aspect,
@@ -19,11 +19,11 @@ from previously.core.note import (
     PresenceItem,
     ThreadChange,
     ThreadItem,
-    note_of,
-    note_text,
+    parse_note,
+    render_note,
 )
+from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.checks import Accepted, RefusalKind, Refused
 from previously.folds.context import UpdateContext
 from previously.folds.prompts.templates import render_message
@@ -113,7 +113,7 @@ def refused(text: str, asked: UpdateFold = WHOLE, finish_reason: str = "stop") -
 
 def note_in(verdict: Accepted) -> Note | None:
     text = dict(verdict.beside).get(Kind.NOTE)
-    return None if text is None else note_of(text)
+    return None if text is None else parse_note(text)
 
 
 # The question
@@ -246,11 +246,11 @@ def test_pieces_of_a_message_stand_where_the_message_stands(sizes: list[int], da
 def test_what_two_runs_gave_is_put_together() -> None:
     one = Note(threads=(ThreadItem(ThreadChange.NEW, "Ada to Finn: ten crowns", 1),), scene_ends=(2,))
     two = Note(threads=(ThreadItem(ThreadChange.SETTLED, "It was paid.", 4, "aa"),))
-    before = [(Kind.EPISODE, "Finn lent it."), (Kind.NOTE, note_text(one))]
-    after = [(Kind.EPISODE, "Ada paid."), (Kind.NOTE, note_text(two))]
+    before = [(Kind.EPISODE, "Finn lent it."), (Kind.NOTE, render_note(one))]
+    after = [(Kind.EPISODE, "Ada paid."), (Kind.NOTE, render_note(two))]
     joined = dict(join_beside(before, after))
     assert joined[Kind.EPISODE] == "Finn lent it.\n\nAda paid."
-    assert note_of(joined[Kind.NOTE]) == Note(threads=(*one.threads, *two.threads), scene_ends=(2,))
+    assert parse_note(joined[Kind.NOTE]) == Note(threads=(*one.threads, *two.threads), scene_ends=(2,))
     assert join_beside([], after) == after, "the first run"
     assert [kind for kind, _ in join_beside(before, after[:1])] == [Kind.EPISODE], "a half note is none"
     assert [kind for kind, _ in join_beside(before[:1], after)] == [Kind.EPISODE]
@@ -402,7 +402,7 @@ def test_lists_of_which_no_line_can_be_read_are_no_note() -> None:
     assert note_in(verdict) is None
     assert len(verdict.warnings) == 2
     one_good = accepted(bad.replace("- romance", "- #4 no romance"))
-    assert note_in(one_good) == Note(wishes=note_of(dict(one_good.beside)[Kind.NOTE]).wishes)
+    assert note_in(one_good) == Note(wishes=parse_note(dict(one_good.beside)[Kind.NOTE]).wishes)
     assert len(one_good.warnings) == 1
 
 
@@ -510,7 +510,7 @@ def test_without_a_model_there_are_quotations_and_empty_notes() -> None:
             assert recap == ""
             assert (Kind.EPISODE in kinds, Kind.NOTE in kinds) == (part.has_episode, part.has_lists)
         if Kind.NOTE in kinds:
-            assert note_of(dict(beside)[Kind.NOTE]) == NO_NOTE
+            assert parse_note(dict(beside)[Kind.NOTE]) == NO_NOTE
         if part.has_recap or part.has_episode:
             assert "Finn counted out ten crowns." in quoted
             assert "#43 Teller" in quoted, "numbered as in the story"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from previously.core.asking import ModelReply, Usage
 from previously.core.messages import message
-from previously.core.note import note_of
+from previously.core.model_io import ModelReply, Usage
+from previously.core.note import parse_note
 from previously.core.versions import Kind
 from previously.folds.checks import Accepted
 from previously.folds.context import UpdateContext
 from previously.folds.update import UpdateFold
-from previously.text.language import main_language
+from previously.text.language import find_language
 
 FOLDER = Path(__file__).parent / "languages"
 VOICES = {
@@ -38,8 +38,8 @@ def test_headings_are_found_and_the_language_is_the_storys(language: str) -> Non
     verdict = fold.judge(ModelReply(text, "by hand", "stop", Usage(0, 0, False)))
     assert isinstance(verdict, Accepted), verdict
     beside = dict(verdict.beside)
-    assert main_language(verdict.text) == main_language(beside[Kind.EPISODE]) == VOICES[language][2]
-    note = note_of(beside[Kind.NOTE])
+    assert find_language(verdict.text) == find_language(beside[Kind.EPISODE]) == VOICES[language][2]
+    note = parse_note(beside[Kind.NOTE])
     assert note.threads and note.state and note.lore and note.present
     assert len(note.wishes) == 1, "the one thing a player asked for out of character"
     assert {offset for item in note.present for offset in range(item.first, item.last + 1)} == set(range(7))

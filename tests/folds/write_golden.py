@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from tests.folds import test_analysis, test_combine, test_scene, test_split, test_update_fold
 
 

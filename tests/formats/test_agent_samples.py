@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from previously.core.messages import Error, Message, Part, Text, Thinking, ToolCall, ToolResult
-from previously.core.pairing import unpaired
+from previously.core.pairing import find_unpaired
 from previously.formats import FORMATS, read_story, to_anthropic, to_claude_code, to_responses
 from tests.formats.strict_anthropic import refusals
 
@@ -25,7 +25,7 @@ def test_a_sample(path: Path, tmp_path: Path) -> None:
     assert source.format in FORMATS
     shown = [draft for draft in source.drafts if not draft.attributes.hidden]
     messages = [draft.message for draft in shown]
-    assert unpaired(messages) == []
+    assert find_unpaired(messages) == []
     attributes = [draft.attributes for draft in shown]
     assert refusals(to_anthropic(messages, attributes)) == []
     assert len(to_responses(messages)) >= len(messages)

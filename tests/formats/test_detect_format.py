@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
-from previously.core.text import MAX_MESSAGE_BYTES
+from previously.core.json_values import MAX_MESSAGE_BYTES
 from previously.formats import FORMATS, StorySource, read_story
 
 LINE = '{"role": "user", "content": "hi"}'

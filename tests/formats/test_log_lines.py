@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 
 from previously.core.messages import Draft, Message, Part, Role, Text, ToolCall, ToolResult
-from previously.core.pairing import INTERRUPTED, unpaired
+from previously.core.pairing import INTERRUPTED, find_unpaired
 from previously.formats import read_story
 from previously.formats.files import Document
 from previously.formats.log_lines import complete_calls, find_branches
@@ -30,7 +30,7 @@ def said(text: str) -> Message:
 def test_what_is_shown_is_paired_and_nothing_is_lost(messages: list[Message]) -> None:
     given_drafts = drafts(*messages)
     found = complete_calls(given_drafts)
-    assert unpaired([draft.message for draft in found if not draft.attributes.hidden]) == []
+    assert find_unpaired([draft.message for draft in found if not draft.attributes.hidden]) == []
     kept: list[Part] = [part for draft in found for part in draft.message.parts]
     told = [one for draft in found for one in draft.attributes.extra.get("results_of_no_call", ())]
     for message in messages:

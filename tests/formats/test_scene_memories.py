@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
-from previously.core.lore import Described, Scene
+from previously.core.scene import Described, Scene
 from previously.folds.scene import render_scene
 from previously.folds.scene_checks import validate_scene
 from previously.formats.scene_memories import ENTRY_FIELDS, OVERFLOW, TOLD_FIELDS, migrate

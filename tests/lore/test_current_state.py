@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from previously.core.note import Aspect, LoreItem, Note, PresenceItem, StateItem
-from previously.core.state_line import parse_state_line, render_state_line
+from previously.core.note import Aspect, LoreItem, Note, PresenceItem, StateItem, parse_state_line, render_state_line
 from previously.lore.current_state import MOST_VALUES, UNSEEN_AFTER
 from previously.lore.hand_records import StateRecord, correct_state, parse_record
 from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note

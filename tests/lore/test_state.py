@@ -16,8 +16,8 @@ from previously.core.note import (
     ThreadChange,
     ThreadItem,
     WishItem,
-    note_of,
-    note_text,
+    parse_note,
+    render_note,
     thread_id,
 )
 from previously.lore.hand_records import WishRecord, correct_state
@@ -87,7 +87,7 @@ def test_a_snapshot_and_the_rest_give_what_all_notes_give(data: st.DataObject) -
     kept = parse_state(render_state(reduced(listed[:cut])))
     assert kept is not None
     assert reduced(listed[cut:], kept, cut) == reduced(listed)
-    assert all(note_of(note_text(one)) == one for one in listed)
+    assert all(parse_note(render_note(one)) == one for one in listed)
 
 
 @settings(max_examples=cases(200), deadline=None)

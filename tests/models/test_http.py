@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.errors import BadInput
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.models import http
 from previously.models.client import Model
 from previously.models.endpoint import parse_endpoint

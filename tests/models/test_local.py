@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.errors import BadInput
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.models.local import LocalModel, find_smollm2
 
 pytest.importorskip("xllamacpp", reason="the extra `local` is not installed")

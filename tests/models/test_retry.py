@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.asking import FailureKind, ModelFailure
+from previously.core.model_io import FailureKind, ModelFailure
 from previously.models.retry import (
     CLOSED,
     LONGEST_PAUSE_S,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, Usage
+from previously.core.model_io import ModelReply, Usage
 from previously.models.server_facts import (
     WINDOW_PATHS,
     find_listed_window,

@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.digests import match_key
 from previously.core.errors import BadInput, HeadMoved
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Draft
-from previously.core.paths import OnPath
-from previously.core.scripts import Put, Script, Splice, checked
+from previously.core.path import OnPath, Put, Splice, Splices, check_splices
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage.store import NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
@@ -87,11 +86,11 @@ class InMemoryStore(InMemoryAnswers, InMemoryBooks, InMemoryKeys, InMemoryRecall
         story.info(branch)
         return [story.on_path(node) for node in story.path(branch) if first <= node.depth <= last]
 
-    async def known(self, key: StoryKey, branch: str) -> list[Known]:
+    async def known(self, key: StoryKey, branch: str) -> list[KnownEntry]:
         story = self._stories[key]
         entries = (story.entries[node.entry] for node in story.path(branch))
         return [
-            Known(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)
+            KnownEntry(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)
             for entry in entries
         ]
 
@@ -103,7 +102,7 @@ class InMemoryStore(InMemoryAnswers, InMemoryBooks, InMemoryKeys, InMemoryRecall
         self,
         key: StoryKey,
         branch: str,
-        script: Script,
+        script: Splices,
         *,
         at: str,
         expected_head: int | None = None,
@@ -115,7 +114,7 @@ class InMemoryStore(InMemoryAnswers, InMemoryBooks, InMemoryKeys, InMemoryRecall
             return before
         if expected_head is not None and expected_head != before.head:
             raise HeadMoved(f"Branch {branch!r} has moved on since it was read.")
-        checked(script, before.messages)
+        check_splices(script, before.messages)
         node = story.change_path(branch, script)
         if node != before.head:
             story.moves.append(Move(branch, before.head, node, at))

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from previously.core.cover import Covered, Link, place
 from previously.core.digests import ROOT_HASH, digest, node_hash
 from previously.core.errors import BadInput, UnknownBranch
-from previously.core.marks import Mark, moved_marks, starts
+from previously.core.marks import Mark, find_starts, move_marks
 from previously.core.messages import Draft, Entry
-from previously.core.paths import OnPath
-from previously.core.scripts import Piece, Put, Script
+from previously.core.path import Insertion, OnPath, Put, Splices
 from previously.core.snapshot import KeptRecipe
 from previously.core.versions import IN_FORCE, Kind, LiveVersion, Version
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey
@@ -89,7 +88,7 @@ class StoryTree:
         """An entry where its node stands."""
         return OnPath(node.depth, node.id, node.hash, self.entries[node.entry])
 
-    def change_path(self, branch: str, script: Script) -> int:
+    def change_path(self, branch: str, script: Splices) -> int:
         """Bring the branch to what the script says, its marks too; the node it ends in now."""
         path = self.path(branch)
         taken = script[0].at if script else len(path)
@@ -106,7 +105,7 @@ class StoryTree:
         self.move_marks(branch, script)
         return node
 
-    def put(self, parent: int, piece: Piece) -> int:
+    def put(self, parent: int, piece: Insertion) -> int:
         """A node for a piece of a script, below `parent`; alternatives become its siblings."""
         if isinstance(piece, Put):
             node = self.add_node(parent, self._entry(piece.draft, piece.replaces))
@@ -157,7 +156,7 @@ class StoryTree:
             lambda before: following.get(before, ()),
             len(digests),
             lambda first, last: digests[first : last + 1],
-            after=starts(self.marks[branch], (one.made.scope for one in self.versions.values())).items(),
+            after=find_starts(self.marks[branch], (one.made.scope for one in self.versions.values())).items(),
         )
 
     def live(
@@ -200,10 +199,10 @@ class StoryTree:
         self.retired[branch] = [(by, one) for by, one in self.retired[branch] if by != mark]
         self._set_marks(branch, [*(one for one in self.marks[branch] if one.id != mark), *back])
 
-    def move_marks(self, branch: str, script: Script) -> None:
+    def move_marks(self, branch: str, script: Splices) -> None:
         """Move all marks along with a script."""
         retired_by = {one.id: by for by, one in self.retired[branch]}
-        every = moved_marks([*self.marks[branch], *(one for _, one in self.retired[branch])], script)
+        every = move_marks([*self.marks[branch], *(one for _, one in self.retired[branch])], script)
         self.retired[branch] = [(retired_by[one.id], one) for one in every if one.id in retired_by]
         self._set_marks(branch, [one for one in every if one.id not in retired_by])
 

@@ -13,10 +13,10 @@ from previously.core.versions import (
     NewVersion,
     Status,
     Version,
-    checked,
+    check_version,
     has_read,
     is_firm,
-    restated,
+    restate,
     supersedes,
 )
 from previously.storage.store import StoryKey
@@ -47,7 +47,7 @@ class InMemoryVersions:
             other = _same_fold(self._stories[key], old.made)
             if other is not None:
                 raise BadInput(f"Version {version} was not in force, and version {other.id} made in its place.")
-        versions[version] = restated(old, status, reason)
+        versions[version] = restate(old, status, reason)
         return versions[version]
 
     async def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
@@ -80,7 +80,7 @@ class InMemoryVersions:
 def _found_before(story: StoryTree, version: NewVersion) -> Version | None:
     """Return what a new version goes on from; refuse it if it cannot be kept."""
     before = story.versions.get(version.before) if version.before else None
-    if checked(version, before).anchor:
+    if check_version(version, before).anchor:
         run = story.chain(version.anchor)[-len(version.span) :] if version.anchor in story.nodes else []
         if not has_read(version, [story.entries[node.entry].digest for node in run]):
             raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")

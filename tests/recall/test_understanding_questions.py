@@ -123,3 +123,23 @@ def test_a_megabyte_is_cut_to_its_front_and_its_end() -> None:
 def test_days_are_understood_with_the_rest() -> None:
     query = understand("What did Mara say in May 2023?", speakers=CREW)
     assert query.days and query.speakers == ("Mara Voss",)
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("Bram, Mara and José swore what?", []),
+        ("Bram, and Mara, swore what?", []),
+        ("Bram, what did Mara and José swear?", ["Bram"]),
+        ("Bram, Mara lied to me.", ["Bram"]),
+    ],
+)
+def test_the_first_of_a_list_is_not_spoken_to(text: str, called: list[str]) -> None:
+    mentions = find_mentions(text, ("Bram", "José", "Mara"))
+    assert [name for mention in mentions if mention.addressed for name in mention.names] == called
+
+
+def test_a_title_is_a_name_where_there_is_no_other() -> None:
+    assert split_speaker("Captain Vane") == ("vane",)
+    assert split_speaker("Captain") == ("captain",)
+    assert split_speaker("Narrator") == ()

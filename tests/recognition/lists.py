@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.digests import digest, match_key
 from previously.core.messages import Attributes, Draft, Message, Role, Text, ToolCall, ToolResult
-from previously.core.scripts import Put, checked
+from previously.core.path import Put, check_splices
 from previously.recognition.client_list import ClientList, ClientMessage, parse_client_list
 from previously.recognition.client_marks import ChatNames
 from previously.recognition.follow import PathChange
@@ -67,13 +67,13 @@ def lines_of(found: Sequence[ClientMessage]) -> list[str]:
     return [line_of(piece.message) for piece in found]
 
 
-def path(*lines: str, hidden: Collection[int] = ()) -> list[Known]:
+def path(*lines: str, hidden: Collection[int] = ()) -> list[KnownEntry]:
     """A path of these messages, whose entries are 100, 101 and so on."""
     known = []
     for at, line in enumerate(lines):
         message = said(line)
         attributes = Attributes(hidden=at in hidden)
-        known.append(Known(100 + at, digest(message), match_key(message), attributes, message.role))
+        known.append(KnownEntry(100 + at, digest(message), match_key(message), attributes, message.role))
     return known
 
 
@@ -82,9 +82,9 @@ def keys(*lines: str) -> set[bytes]:
     return {match_key(said(line)) for line in lines}
 
 
-def after(known: Sequence[Known], following: PathChange, lines: Sequence[str]) -> list[tuple[str, bool]]:
+def after(known: Sequence[KnownEntry], following: PathChange, lines: Sequence[str]) -> list[tuple[str, bool]]:
     """The path once it was followed: what stands there, and whether it is hidden. `lines` are what is on it before."""
-    checked(following.script, len(known))
+    check_splices(following.script, len(known))
     texts = {one.entry: line for one, line in zip(known, lines, strict=True)}
     new = dict(following.attributes)
     items = [(texts[one.entry], new.get(one.entry, one.attributes).hidden) for one in known]
@@ -97,7 +97,7 @@ def after(known: Sequence[Known], following: PathChange, lines: Sequence[str]) -
     return items
 
 
-def hidden_twin(known: Known) -> Known:
+def hidden_twin(known: KnownEntry) -> KnownEntry:
     """The same message, hidden."""
     return replace(known, attributes=replace(known.attributes, hidden=True))
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.digests import match_key
-from previously.core.scripts import Put, Reuse
+from previously.core.path import Put, Reuse
 from previously.recognition.follow import DEEP_NOTE, PathChange, SeenNote, follow, is_put, is_same_story, sort_notes
 from tests.recognition.lists import LINES, after, hidden_twin, keys, lines_of, path, pieces, said
 
 STORY = ["a Late.", "u I stamp the rain off.", "a Sit down.", "u I sit by the stove.", "a Tea?", "u Please."]
 
 
-def shown(known: Sequence[Known], following: PathChange, lines: Sequence[str]) -> list[str]:
+def shown(known: Sequence[KnownEntry], following: PathChange, lines: Sequence[str]) -> list[str]:
     return [line for line, hidden in after(known, following, lines) if not hidden]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.digests import match_key
 from previously.core.messages import Draft, Image, Message, Role, Text
 from previously.recognition.client_list import ClientList, ClientMessage
@@ -19,7 +19,7 @@ from tests.recognition.lists import ANY_LINES, LINES, MAIN, START, heard, line_o
 PATH = path("a Late.", "u One.", "u Two.", "a Sit.", "a Now.", "s The bell rings.", "u I sit.")
 
 
-def lines(known: Sequence[Known], *sent: str, names: ChatNames | None = None) -> list[str]:
+def lines(known: Sequence[KnownEntry], *sent: str, names: ChatNames | None = None) -> list[str]:
     return lines_of(undo_postprocessing(heard(*sent, names=names), PathKeys(known)))
 
 
@@ -124,7 +124,7 @@ SINGLE = (
 
 
 @pytest.mark.parametrize("known", [path(), path("a Late.", "u One."), path("a Late.", "u One.", "a Sit.\n\nDown.")])
-def test_a_list_of_one_message_is_read_by_the_names_in_it(known: list[Known]) -> None:
+def test_a_list_of_one_message_is_read_by_the_names_in_it(known: list[KnownEntry]) -> None:
     assert lines(known, SINGLE) == ["a Late.", "u One.", "a Sit.\n\nDown.", "u Two."]
 
 

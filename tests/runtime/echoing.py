@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from previously.core.asking import FailureKind, ModelFailure, ModelRequest
+from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.runtime.model_writer import ModelWriter
 from previously.runtime.prompts import load_prompts
 from previously.testing.model import Scripted, ScriptedModel

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from previously.lore.state import render_state
 from previously.memory.known import KnownReader
 from previously.runtime.story_moment import StoryMoment

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from tests.runtime.update_answers import (
     answer,
     asked_for,

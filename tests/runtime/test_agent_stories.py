@@ -11,9 +11,9 @@ import pytest
 
 from previously import BlockingMemory, Draft, Message, ScriptedModel, Settings, View, message
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
 from previously.core.messages import Role, Text, ToolCall, ToolResult
-from previously.core.pairing import unpaired
+from previously.core.model_io import ModelRequest
+from previously.core.pairing import find_unpaired
 from previously.testing.model import Scripted
 from previously.view.view import Section
 from tests.effort import ON_DISK, cases
@@ -53,7 +53,7 @@ def story(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BlockingSt
 
 def check(view: View, newest: str, budget: int = BUDGET) -> None:
     assert view.tokens <= budget
-    assert [one for one in unpaired(view.messages) if "waits" not in one] == []
+    assert [one for one in find_unpaired(view.messages) if "waits" not in one] == []
     assert view.messages[0].text.startswith(RULES)
     assert any(newest in one.text for one in view.messages if one.role is Role.USER), "the newest request is there"
 

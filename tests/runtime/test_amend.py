@@ -10,7 +10,7 @@ import pytest
 
 from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
-from previously.core.asking import FailureKind, ModelFailure, ModelRequest
+from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.core.versions import Kind, Status
 from previously.testing.model import Scripted
 from previously.view.memory import STALE

@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 
 from previously import Memory, ScriptedModel, Settings
-from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.cast import MOST_FACTS, Knowledge
+from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.core.versions import Kind, Status
 from previously.story.story import Story
 from previously.testing.model import Scripted

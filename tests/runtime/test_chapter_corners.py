@@ -10,7 +10,7 @@ import pytest
 
 from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from previously.view.view import Reason, Section
 from tests.effort import ON_DISK
 from tests.runtime.obedient import kind_of, obedient, part, said, tell

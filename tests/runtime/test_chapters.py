@@ -9,9 +9,9 @@ import pytest
 
 from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
 from previously.core.errors import BadInput
-from previously.core.spans import Span
+from previously.core.model_io import ModelRequest
+from previously.core.path import Span
 from previously.core.versions import Kind
 from previously.view.view import Reason, Section
 from tests.effort import ON_DISK

@@ -9,8 +9,8 @@ import pytest
 
 from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import FailureKind, ModelFailure, ModelRequest
-from previously.core.spans import Span
+from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
+from previously.core.path import Span
 from previously.core.versions import Kind, Status
 from previously.folds.chapter import CLOSING, FINAL_SCENE, parse_short
 from previously.formats import read_story

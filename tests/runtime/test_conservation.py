@@ -34,11 +34,11 @@ from previously import (
     message,
 )
 from previously.blocking import BlockingStory
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.cover import Link, place
 from previously.core.digests import ROOT_HASH, node_hash
-from previously.core.marks import MarkKind, starts
+from previously.core.marks import MarkKind, find_starts
 from previously.core.messages import Image, Role, Text, Thinking, ToolCall, ToolResult
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.versions import IN_FORCE, Kind, Status
 from previously.folds.amend import AMENDED
 from previously.folds.update import UPDATED
@@ -336,7 +336,7 @@ class Histories(RuleBasedStateMachine):
                     after,
                     len(digests),
                     lambda first, last, d=digests: d[first : last + 1],  # type: ignore[misc]
-                    after=starts(marks).items(),
+                    after=find_starts(marks).items(),
                 )
                 rows = sorted((cover.span.last, cover.version, cover.span.first) for cover in defined)
                 stored = memory._runner.run(story._access.store.cover(story._access.key, name))

@@ -9,8 +9,8 @@ import pytest
 
 from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
-from previously.core.spans import Span
+from previously.core.model_io import ModelRequest
+from previously.core.path import Span
 from previously.storage.sqlite import SqliteStore
 from previously.view import epoch
 from previously.view.memory import HEADINGS

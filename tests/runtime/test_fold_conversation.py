@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from previously import ScriptedModel, fold_conversation, fold_conversation_async
-from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.errors import BadInput, PreviouslyError
 from previously.core.messages import Role
-from previously.core.pairing import unpaired
+from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
+from previously.core.pairing import find_unpaired
 from previously.formats.conversations import parse_conversation, read_conversation
 from previously.runtime.conversation import FoldedConversation, compact
 from previously.runtime.writer import BuiltinWriter
@@ -63,7 +63,7 @@ def check(before: list[Raw], done: FoldedConversation, budget: int) -> None:
     """What every folded list must be."""
     assert done.tokens <= budget
     assert done.result is not None
-    assert unpaired(done.result.messages) == []
+    assert find_unpaired(done.result.messages) == []
     assert done.messages[0] is before[0] or done.messages[0] == before[0]
     assert before[-1] in done.messages, "the newest request, byte for byte"
 
@@ -232,7 +232,7 @@ def test_whatever_the_conversation_it_comes_back_valid(seed: int) -> None:
     budget = chance.choice([None, 400, 2_000, 8_000])
     done = fold_conversation(given, budget=budget, tail_turns=chance.choice([0, 1, 2, 5]))
     again = parse_conversation(done.messages)
-    assert unpaired(again.messages) == []
+    assert find_unpaired(again.messages) == []
     if done.status == "folded":
         assert budget is None or done.tokens <= budget
         assert done.tokens <= done.before_tokens * 0.9
@@ -248,7 +248,7 @@ def test_every_real_transcript() -> None:
             for to in ("openai", "anthropic", "responses"):
                 done = fold_conversation(given, budget=budget, to=to)
                 assert done.result is not None
-                assert unpaired(done.result.messages) == []
+                assert find_unpaired(done.result.messages) == []
                 assert budget is None or done.tokens <= budget or "cannot help" in done.reason
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.versions import Kind, Status
 from previously.runtime import model_writer
 from previously.testing.model import Scripted

@@ -12,7 +12,7 @@ import pytest
 from previously.core.digests import match_key
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Message, Role, Text
-from previously.core.scripts import Splice
+from previously.core.path import Splice
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask
 from previously.runtime.follow_client import PARTIAL, ClientFollower, ClientPlace

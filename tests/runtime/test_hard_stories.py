@@ -9,9 +9,9 @@ import pytest
 
 from previously import Attributes, BadInput, BlockingMemory, Draft, Message, Settings, StoreProblem, message
 from previously.blocking import BlockingStory
+from previously.core.json_values import MAX_MESSAGE_BYTES
 from previously.core.messages import Image, Role, Text, ToolCall, ToolResult
-from previously.core.paths import OnPath
-from previously.core.text import MAX_MESSAGE_BYTES
+from previously.core.path import OnPath
 from previously.storage.store import StoryKey
 from previously.storage.tables.paths import PathReader
 from previously.storage.tables.stories import BranchRow

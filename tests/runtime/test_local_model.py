@@ -10,7 +10,7 @@ import pytest
 
 from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelFailure, ModelReply, ModelRequest
+from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
 from previously.core.versions import Kind
 from previously.demo.generated import generated_story
 from previously.folds.amend import AMENDED

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from previously import ScriptedModel
-from previously.core.asking import FailureKind, ModelFailure
 from previously.core.messages import message
+from previously.core.model_io import FailureKind, ModelFailure
 from previously.folds.analysis import AnalysisFold, parse_analysis
 from previously.folds.fold import Fold
 from previously.folds.scene import SceneFold, parse_scene

@@ -14,8 +14,8 @@ import pytest
 
 from previously import BlockingMemory, Memory, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.messages import Message, Role, ToolCall, ToolResult, message
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.versions import Kind, Status, Version
 from previously.folds.amend import AMENDED
 from previously.folds.brief import BriefFold

@@ -19,9 +19,9 @@ import pytest
 from previously import BadInput, BlockingMemory, BudgetTooSmall, Settings
 from previously.blocking import BlockingStory
 from previously.core.messages import Message
-from previously.core.presence import Presence, Source, Stretch
+from previously.core.presence import Presence, PresenceSource, PresenceStretch, may_know
+from previously.core.scripts import casefold
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name, knows_of
 from previously.lore.state import render_state
 from previously.memory import notes as memory_notes
 from previously.plan import cast
@@ -46,7 +46,7 @@ class Tale:
         self.story, self.chance = story, chance
         self.people = PEOPLE[: chance.randint(3, 5)]
         self.words: dict[str, Message] = {}
-        self.here: dict[str, Stretch] = {}
+        self.here: dict[str, PresenceStretch] = {}
         self.next_word = number * 500
         self.branches = 0
         self.asked = 0
@@ -81,14 +81,14 @@ class Tale:
         more."""
         if not name:
             return set()
-        gone = {word for word, said in self.words.items() if word not in self.here and not knows_of(name, said)}
+        gone = {word for word, said in self.words.items() if word not in self.here and not may_know(name, said)}
         return gone | {
             word for word, one in self.here.items() if one.names is not None and not self.was_there(name, word)
         }
 
     def was_there(self, name: str, word: str) -> bool:
         names = [*(self.here[word].names or ()), self.words[word].speaker or ""]
-        return folded_name(name) in map(folded_name, names)
+        return casefold(name) in map(casefold, names)
 
     def add(self) -> None:
         chance = self.chance
@@ -175,11 +175,11 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
     """All that somebody is given to read, or that is kept as theirs, each with where it is."""
     story, chance = tale.story, tale.chance
     for one in story.cast():
-        if folded_name(one.name) == folded_name(name):
+        if casefold(one.name) == casefold(name):
             yield "cast", repr(one)
     spelt = chance.choice((name, name, name.upper()))
-    people = {folded_name(one) for one in presence_of(story).people}
-    if folded_name(name) not in people | {folded_name(one.name) for one in story.cast()}:
+    people = {casefold(one) for one in presence_of(story).people}
+    if casefold(name) not in people | {casefold(one.name) for one in story.cast()}:
         with pytest.raises(BadInput, match="takes part in this story"):
             story.view(reader=f"character:{spelt}")
         return
@@ -204,7 +204,7 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
     query = " ".join(["mill crowns heir", *chance.sample(secrets, min(2, len(secrets)))])
     yield "search", repr([hit.text for hit in story.search(query, witness=spelt)])
     for word in secrets[:3]:
-        known_by = [row for row in story.who_knows(word) if folded_name(row.name) == folded_name(name)]
+        known_by = [row for row in story.who_knows(word) if casefold(row.name) == casefold(name)]
         yield f"who knows of {word}", repr([row for row in known_by if canaries_in(repr(row)) & {word}])
 
 
@@ -364,7 +364,7 @@ class Scenes(Tale):
     def truth(self, word: str) -> set[str]:
         """Who was there where a word was said: what a person says, else what is so."""
         one = self.here[word]
-        names = one.names if one.source is Source.BY_HAND else sorted(self.present[word])
+        names = one.names if one.source is PresenceSource.BY_HAND else sorted(self.present[word])
         return {*(self.people if names is None else names), self.words[word].speaker or ""}
 
     def unknown_to(self, name: str) -> set[str]:
@@ -407,7 +407,7 @@ def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
         tale = Scenes(memory.story("tale"), chance, seed, present)
         tale.model = model
         looked = 0
-        sources: set[Source] = set()
+        sources: set[PresenceSource] = set()
         while looked < CASES_OF_A_STORY:
             for _ in range(chance.randint(3, 8)):
                 tale.deed()
@@ -416,7 +416,7 @@ def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
             for name in chance.sample((*tale.people, STRANGER), 3):
                 look(tale, name)
                 looked += 1
-    assert Source.NOTED in sources and Source.GIVEN not in sources
+    assert PresenceSource.NOTED in sources and PresenceSource.GIVEN not in sources
 
 
 @pytest.mark.random

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from tests.runtime.echoing import folder_of, kind_of, part
 
 NOVEL = Settings.of("novel", lore="off")

@@ -13,7 +13,7 @@ import pytest
 
 from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from previously.lore.state import EMPTY_STATE, render_state
 from previously.memory import notes as memory_notes
 from previously.memory.known import is_told_all

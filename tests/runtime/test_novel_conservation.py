@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from previously import BlockingMemory, BudgetTooSmall, ScriptedModel, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
-from previously.core.spans import Span
+from previously.core.model_io import ModelRequest
+from previously.core.path import Span
 from previously.core.versions import Kind
 from previously.folds.summary import Summary, compact_summary, grow_summary, parse_summary
 from previously.view.view import Reason, Section, View

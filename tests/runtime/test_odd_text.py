@@ -10,7 +10,7 @@ import pytest
 
 from previously import BlockingMemory, Draft, message
 from previously.core.errors import BadInput
-from previously.core.text import MAX_MESSAGE_BYTES
+from previously.core.json_values import MAX_MESSAGE_BYTES
 from tests.effort import mark_slow
 from tests.storage.postgres_server import shared_server
 

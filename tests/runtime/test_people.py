@@ -12,9 +12,9 @@ import pytest
 
 from previously import BlockingMemory, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.marks import Mark, MarkKind
+from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.runtime import model_writer
 from previously.testing.model import Scripted, ScriptedModel
 from tests.effort import ON_DISK

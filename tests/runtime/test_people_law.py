@@ -12,7 +12,7 @@ import pytest
 from previously import BlockingMemory
 from previously.blocking import BlockingStory
 from previously.core.errors import BadInput
-from previously.core.marks import MarkKind, chapters_of
+from previously.core.marks import MarkKind, find_chapters
 from tests.effort import cases
 from tests.runtime.test_people import NASTY, RULES, Script, marks, now, place, script, system
 
@@ -123,7 +123,7 @@ class Life:
     def by_hand(self, act: str, text: str) -> None:
         """A person writes, locks or pins; what cannot be done changes nothing."""
         pick, old = self.random, marks(self.story, self.active)
-        *closed, current = chapters_of(old)
+        *closed, current = find_chapters(old)
         chapters = {f"chapter:{one.number}": one for one in closed}
         what = pick.choice(["recap", "recap", "backbone", *chapters])
         try:

@@ -10,7 +10,7 @@ import pytest
 from previously import BadInput, BlockingMemory, Settings
 from previously.blocking import BlockingStory
 from previously.core.cast import Fact
-from previously.core.presence import Source
+from previously.core.presence import PresenceSource
 from tests.runtime.truthful import Truthful
 
 PEOPLE = ("Maya", "Bram", "Odalys")
@@ -30,7 +30,7 @@ class Told:
             text = f"I hid {word} by the Ferry."
             story.add("assistant", text if number % 4 != 3 else f"{text}\n\n***", name=scene[number % len(scene)])
 
-    def who(self, position: int) -> tuple[set[str] | None, Source]:
+    def who(self, position: int) -> tuple[set[str] | None, PresenceSource]:
         (one,) = [one for one in self.story.presence() if position in one.span]
         return None if one.names is None else set(one.names), one.source
 
@@ -46,35 +46,35 @@ def told() -> Iterator[Told]:
 
 
 def test_presence_is_inferred_and_then_noted(told: Told) -> None:
-    assert told.who(5) == ({"Maya", "Bram"}, Source.INFERRED)
+    assert told.who(5) == ({"Maya", "Bram"}, PresenceSource.INFERRED)
     told.story.fold()
-    assert told.who(5) == ({"Maya", "Bram"}, Source.NOTED)
-    assert told.who(11) == ({"Bram", "Odalys"}, Source.INFERRED)
+    assert told.who(5) == ({"Maya", "Bram"}, PresenceSource.NOTED)
+    assert told.who(11) == ({"Bram", "Odalys"}, PresenceSource.INFERRED)
     assert told.finds("Maya") == set(range(8)) and told.finds("Odalys") == {0, 1, 2, 3, 8, 9, 10, 11}
 
 
 def test_what_a_person_says_stands_before_what_is_noted_and_can_be_taken_back(told: Told) -> None:
     told.story.fold()
     told.story.set_presence(5, 6, ["Odalys"])
-    assert told.who(5) == ({"Odalys"}, Source.BY_HAND)
+    assert told.who(5) == ({"Odalys"}, PresenceSource.BY_HAND)
     assert told.finds("Odalys") == {0, 1, 2, 3, 5, 6, 8, 9, 10, 11}
     assert told.finds("Maya") == set(range(8)) - {5, 6}, "one writer may speak for several people"
     told.story.set_presence(-7, -6, [])
-    assert told.who(6) == (set(), Source.BY_HAND)
+    assert told.who(6) == (set(), PresenceSource.BY_HAND)
     told.story.set_presence(6, 6, None)
-    assert told.who(6) == (None, Source.BY_HAND) and told.who(5) == (set(), Source.BY_HAND)
+    assert told.who(6) == (None, PresenceSource.BY_HAND) and told.who(5) == (set(), PresenceSource.BY_HAND)
     assert str(told.story.unset_presence(6)) == "message 6"
     assert str(told.story.unset_presence(6)) == "messages 5-6"
-    assert told.who(6) == ({"Odalys"}, Source.BY_HAND)
+    assert told.who(6) == ({"Odalys"}, PresenceSource.BY_HAND)
     assert "taken back" not in told.story.undo(), "taking back is undone first"
-    assert told.who(6) == (set(), Source.BY_HAND)
+    assert told.who(6) == (set(), PresenceSource.BY_HAND)
 
 
 def test_undo_takes_a_correction_back_at_once(told: Told) -> None:
     told.story.fold()
     told.story.set_presence(5, 6, ["Odalys"])
     assert told.story.undo() == "what was said of who was present at messages 5-6"
-    assert told.who(5)[1] is told.who(6)[1] is Source.NOTED
+    assert told.who(5)[1] is told.who(6)[1] is PresenceSource.NOTED
 
 
 def test_a_correction_moves_with_its_messages_and_follows_the_branch(told: Told) -> None:
@@ -84,13 +84,13 @@ def test_a_correction_moves_with_its_messages_and_follows_the_branch(told: Told)
     story.edit(6, "I hid nothing by the Ferry.")
     story.delete(0)
     story.insert(5, "assistant", "A bell rang.")
-    assert [told.who(at)[1] is Source.BY_HAND for at in range(3, 9)] == [False, True, True, True, True, False]
+    assert [told.who(at)[1] is PresenceSource.BY_HAND for at in range(3, 9)] == [False, True, True, True, True, False]
     story.delete(4)
-    left = [told.who(at)[1] is Source.BY_HAND for at in range(3, 8)]
+    left = [told.who(at)[1] is PresenceSource.BY_HAND for at in range(3, 8)]
     assert left == [False, True, True, True, False], "its first message is gone"
     story.switch("other")
     story.add("assistant", "I hid more by the Ferry.", name="Maya")
-    assert [told.who(at)[1] is Source.BY_HAND for at in range(4, 8)] == [False, True, True, False]
+    assert [told.who(at)[1] is PresenceSource.BY_HAND for at in range(4, 8)] == [False, True, True, False]
 
 
 def test_bad_stretches_and_names_are_refused(told: Told) -> None:
@@ -146,7 +146,7 @@ def test_in_a_duet_everybody_knows_all_and_is_shown_the_recap() -> None:
             word = f"Qu{'abcdefghijkl'[number]}badab"
             model.present[word] = frozenset(PEOPLE[:2])
             story.add("assistant", f"I hid {word} by the Ferry.", name=PEOPLE[number % 2])
-        assert {one.source for one in story.presence()} == {Source.EVERYBODY}
+        assert {one.source for one in story.presence()} == {PresenceSource.EVERYBODY}
         story.fold()
         assert "# Previously in this story" in str(story.view(4_000, reader="character:Maya"))
         story.add("assistant", "Who is there?", name="Odalys")

@@ -14,11 +14,11 @@ import pytest
 
 from previously import BadInput, BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
-from previously.core.analyses import Analysis
-from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.digests import span_key
 from previously.core.marks import SPAN_SCOPE
-from previously.core.spans import Span
+from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
+from previously.core.path import Span
+from previously.core.scene import Analysis
 from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.analysis import render_analysis
 from previously.folds.summary import Gap

@@ -14,7 +14,7 @@ import pytest
 
 from previously import BadInput, BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS

@@ -13,8 +13,8 @@ import pytest
 
 from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.cast import MOST_FACTS, Knowledge
+from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.testing.model import Scripted

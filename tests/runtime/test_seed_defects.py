@@ -10,8 +10,8 @@ import pytest
 
 from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
+from previously.core.scripts import count_words
 from previously.core.versions import Cost
-from previously.core.words import count_words
 from previously.demo.generated import generated_story
 from previously.folds.chapter import ChapterFold
 from previously.folds.fold import Fold

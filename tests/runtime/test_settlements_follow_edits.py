@@ -7,7 +7,7 @@ import re
 import pytest
 
 from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from tests.runtime.update_answers import answer, is_update, messages, under
 
 RULES = Settings(tail_messages=2, fold_messages=6, fold_words=10_000, fold_tokens=10_000, chapter_messages=0,

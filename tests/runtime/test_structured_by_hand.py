@@ -14,7 +14,7 @@ import pytest
 
 from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from previously.story.lore_edits import LoreListing
 from tests.effort import cases
 from tests.runtime.echoing import folder_of

@@ -12,9 +12,9 @@ import pytest
 
 from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.marks import SPAN_SCOPE
-from previously.core.note import NO_NOTE, note_of
+from previously.core.model_io import ModelReply, ModelRequest, Usage
+from previously.core.note import NO_NOTE, parse_note
 from previously.core.snapshot import Snapshot
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status
@@ -237,7 +237,7 @@ def test_a_model_that_never_gives_lists_gets_an_empty_note_and_is_left_in_peace(
     tell(story, 8)
     story.fold()
     note = story.log()[-1].made
-    assert (note.kind, note.status, note_of(note.text)) == (Kind.NOTE, Status.PROVISIONAL, NO_NOTE)
+    assert (note.kind, note.status, parse_note(note.text)) == (Kind.NOTE, Status.PROVISIONAL, NO_NOTE)
     for _ in range(4):
         story.fold()
     spent = len(script.model.requests)

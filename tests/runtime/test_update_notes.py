@@ -19,10 +19,10 @@ from previously.core.note import (
     ThreadChange,
     ThreadItem,
     WishItem,
-    note_text,
+    render_note,
     thread_id,
 )
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Kind, NewVersion, Status
 from previously.plan import notes
 
@@ -43,7 +43,7 @@ def keep(story: BlockingStory, first: int, last: int, note: Note) -> bytes:
     run = story.messages(first, last)
     digests = [item.entry.digest for item in run]
     version = NewVersion(
-        Kind.NOTE, SPAN_SCOPE, Span(first, last), span_key(digests), None, note_text(note), "", Status.COMMITTED,
+        Kind.NOTE, SPAN_SCOPE, Span(first, last), span_key(digests), None, render_note(note), "", Status.COMMITTED,
         "model", "", "2026-01-01", anchor=run[-1].node, reach=len(run), first=digests[0],
     )  # fmt: skip
     inner = story._inner

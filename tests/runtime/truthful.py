@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from previously.runtime.model_writer import ModelWriter
 from previously.testing.model import ScriptedModel
 from tests.runtime.echoing import canaries_in, folder_of, kind_of, numbered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 
 CLOSING = ("TITLE", "CHAPTER", "SHORT", "BACKBONE")
 TEXTS = ("EPISODE", "RECAP")

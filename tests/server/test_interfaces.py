@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
-from previously.core.pairing import units, unpaired
+from previously.core.pairing import find_units, find_unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.server.chat_request import parse_chat_request, write_body
 from previously.server.overflow import Overflow, find_overflow, find_window, shrink_budget
@@ -159,7 +159,7 @@ def test_what_a_model_gave_together_is_one_message() -> None:
     messages = [draft.message for draft in asked.drafts]
     assert [one.role.value for one in messages] == ["user", "assistant", "tool", "tool", "assistant"]
     assert messages[1].parts == (Thinking("Hm."), Text("So."), ToolCall("a", "f", "{}"), ToolCall("b", "g", "x"))
-    assert unpaired(messages) == []
+    assert find_unpaired(messages) == []
     assert json.loads(write_body(asked, asked.messages))["input"] == items
 
 
@@ -198,7 +198,7 @@ def test_a_list_that_is_cut_parts_no_call_from_its_results(data: st.DataObject) 
     begins = data.draw(st.booleans())
     kept = choose_messages(messages, tokens, budget, begins_with_user=begins)
     assert kept == sorted(set(kept))
-    assert unpaired([messages[at] for at in kept]) == []
+    assert find_unpaired([messages[at] for at in kept]) == []
     assert kept[0] == 0 and kept[-1] == len(messages) - 1
     request = max(at for at, one in enumerate(messages) if one.role is Role.USER)
     assert request in kept
@@ -207,7 +207,7 @@ def test_a_list_that_is_cut_parts_no_call_from_its_results(data: st.DataObject) 
     if budget >= sum(tokens):
         assert len(kept) == len(messages)
     least = choose_messages(messages, tokens, 0, begins_with_user=begins)
-    newest = units(messages)[-1]
+    newest = find_units(messages)[-1]
     assert least == sorted({0, request, *newest})
     assert sum(tokens[at] for at in kept) <= max(budget, sum(tokens[at] for at in least))
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from starlette.applications import Starlette
 
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Cost, Kind
 from previously.runtime.fold_report import FoldDone, FoldReport
 from previously.server.metrics import (

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 from previously.core.messages import Image, Message, Role, Text, Thinking, ToolCall, ToolResult, message
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.server.guard import make_page_headers
 from previously.server.markup import LONGEST, shown

@@ -12,11 +12,10 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.marks import Mark
 from previously.core.messages import Entry
-from previously.core.paths import OnPath
-from previously.core.scripts import Put, Reuse
+from previously.core.path import OnPath, Put, Reuse
 from previously.core.versions import NewVersion, Version
 from previously.storage.copy import Ids, read_story
 from previously.storage.spool import Spool
@@ -29,7 +28,7 @@ FIELDS: dict[type, dict[str, str]] = {
     NewVersion: {"before": "version", "replaces": "version", "anchor": "node", "scope": SCOPE},
     OnPath: {"node": "node"},
     Entry: {"id": "entry", "replaces": "entry"},
-    Known: {"entry": "entry"},
+    KnownEntry: {"entry": "entry"},
     BranchInfo: {"head": "node"},
     Move: {"old_head": "node", "new_head": "node"},
     Put: {"replaces": "entry"},

@@ -15,7 +15,7 @@ import psycopg
 
 from previously import Memory, Settings
 from previously.core.digests import span_key
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Kind, NewVersion, Status
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from previously.core.errors import BadInput
-from previously.core.scripts import Splice
+from previously.core.path import Splice
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
 from previously.storage.copy import WholeStories

@@ -16,9 +16,8 @@ from previously.core.digests import span_key
 from previously.core.errors import StoreProblem, UnknownStory
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft, Message, Role, Text, Thinking, message
-from previously.core.scripts import Put, Reuse, Splice
+from previously.core.path import Put, Reuse, Span, Splice
 from previously.core.snapshot import KeptRecipe
-from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status
 from previously.storage import copy as copying
 from previously.storage import layout

@@ -15,8 +15,7 @@ from previously.core.digests import span_key
 from previously.core.errors import HeadMoved, StoreProblem
 from previously.core.marks import MarkKind
 from previously.core.messages import Draft, message
-from previously.core.scripts import Put, Script, Splice
-from previously.core.spans import Span
+from previously.core.path import Put, Span, Splice, Splices
 from previously.core.versions import Kind, NewVersion, Status
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
@@ -68,7 +67,7 @@ def many(count: int, word: str = "new") -> tuple[Put, ...]:
     return put(*(f"{word} {number}" for number in range(count)))
 
 
-async def begun(store: Store, script: Script, stages: int, *, branch: str = "main", at: str = BEGUN) -> StoryKey:
+async def begun(store: Store, script: Splices, stages: int, *, branch: str = "main", at: str = BEGUN) -> StoryKey:
     """A change of the story `tale` that is interrupted after so many stages, as if the process had been killed."""
     key = (await store.create_story("me", "tale", at="")).key
 

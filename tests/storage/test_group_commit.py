@@ -15,8 +15,7 @@ import pytest
 from previously.core.digests import span_key
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Draft, message
-from previously.core.scripts import Put, Splice
-from previously.core.spans import Span
+from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SqliteFile

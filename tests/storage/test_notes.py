@@ -11,8 +11,7 @@ import pytest
 
 from previously.core.digests import span_key
 from previously.core.errors import BadInput, HeadMoved
-from previously.core.scripts import Put, Reuse, Splice
-from previously.core.spans import Span
+from previously.core.path import Put, Reuse, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey

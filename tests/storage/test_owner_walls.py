@@ -14,9 +14,8 @@ from previously.core.digests import match_key, span_key
 from previously.core.errors import BadInput
 from previously.core.marks import MarkKind
 from previously.core.messages import Attributes, Draft, message
-from previously.core.scripts import Put, Splice
+from previously.core.path import Put, Span, Splice
 from previously.core.snapshot import KeptRecipe
-from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status
 from previously.storage.store import Forgotten, Store, StoryKey
 

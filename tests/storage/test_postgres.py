@@ -17,8 +17,7 @@ from previously.core.digests import span_key
 from previously.core.errors import HeadMoved, StoreProblem, UnknownBranch
 from previously.core.marks import MarkKind
 from previously.core.messages import Attributes, Draft, message
-from previously.core.scripts import Put, Splice
-from previously.core.spans import Span
+from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status
 from previously.storage.copy import Backup, WholeStories
 from previously.storage.postgres import PostgresStore

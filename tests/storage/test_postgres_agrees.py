@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from previously.core.messages import Attributes, Draft, message
-from previously.core.scripts import Put, Splice
+from previously.core.path import Put, Splice
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store

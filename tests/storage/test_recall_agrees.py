@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from previously.core.messages import Draft, message
-from previously.core.scripts import Put
+from previously.core.path import Put
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
 from tests.effort import cases

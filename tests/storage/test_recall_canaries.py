@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from previously.core.messages import Draft, message
-from previously.core.scripts import Put, Splice
+from previously.core.path import Put, Splice
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
 from previously.storage.store import Store, StoryKey

@@ -14,7 +14,7 @@ import pytest
 
 from previously.core.errors import UnknownBranch
 from previously.core.messages import Attributes, Draft, message
-from previously.core.scripts import Put, Splice
+from previously.core.path import Put, Splice
 from previously.recall import index as recall_index
 from previously.recall.index import BLOCK
 from previously.recall.outline import PathEntries

@@ -16,8 +16,7 @@ import pytest
 from previously import BlockingMemory, Draft, StoreProblem, message
 from previously.core.digests import span_key
 from previously.core.marks import MarkKind
-from previously.core.scripts import Put, Splice
-from previously.core.spans import Span
+from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.queries import load_migrations, load_queries, parse_queries
 from previously.storage.sqlite import SqliteStore

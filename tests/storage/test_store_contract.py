@@ -24,8 +24,7 @@ from previously.core.messages import (
     ToolResult,
     message,
 )
-from previously.core.scripts import Put, Reuse, Splice
-from previously.core.spans import Span
+from previously.core.path import Put, Reuse, Span, Splice
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.storage.store import Store, StoryKey
 

@@ -22,10 +22,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
-from previously.core.marks import MarkKind, is_of_a_span, starts
+from previously.core.marks import MarkKind, find_starts, is_of_a_span
 from previously.core.messages import Attributes, Draft, message
-from previously.core.scripts import Piece, Put, Reuse, Splice
-from previously.core.spans import Span
+from previously.core.path import Insertion, Put, Reuse, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
@@ -97,9 +96,9 @@ class Agreeing(RuleBasedStateMachine):
 
     def scopes(self, branch: str) -> dict[str, int]:
         """Where chains may begin there: behind marks, and those that know none."""
-        return starts(self.both(lambda store: store.marks(self.key, branch)), OWN_SCOPES)
+        return find_starts(self.both(lambda store: store.marks(self.key, branch)), OWN_SCOPES)
 
-    def splice(self, branch: str, at: int, remove: int, pieces: list[Piece]) -> None:
+    def splice(self, branch: str, at: int, remove: int, pieces: list[Insertion]) -> None:
         script = [Splice(at, remove, tuple(pieces))]
         head = self.both(lambda store: store.apply(self.key, branch, script, at="now")).head
         self.nodes.append(head)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.models.client import Model
 from previously.models.retry import GiveUp, decide_retry
 from previously.testing.model import NOTHING_LEFT, ScriptedModel

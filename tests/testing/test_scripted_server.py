@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.messages import ToolCall
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.models.http import OpenAICompatibleModel
 from previously.testing import Plan, ScriptedAnswer, ScriptedServer, gzip_bomb, long_line, redirect, refused, web_page
 from previously.testing.server import ServerKind

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from previously.core.quote_lines import quote_line
-from previously.text.sentences import sentence_starts, whole_sentences
-from previously.view.memory import GAP, cut_lines, cut_sentences
+from previously.core.quote_lines import render_quote
+from previously.text.cuts import GAP, cut_lines, cut_sentences
+from previously.text.sentences import find_starts, split_sentences
 
 DOSSIER = (
     "On 3 March Bram stood in the tower. He had come to find the ledger.\n\n"
@@ -35,7 +35,7 @@ def test_the_more_goes_the_less_is_left() -> None:
 
 
 def test_quoted_lines_lose_the_oldest_whole() -> None:
-    lines = [quote_line(number, "Ketta", [f"I owe {number}. I pay."]) for number in range(5)]
+    lines = [render_quote(number, "Ketta", [f"I owe {number}. I pay."]) for number in range(5)]
     cut = cut_sentences("\n".join(lines))
     assert [cut.without(gone) for gone in range(1, cut.units)] == ["\n".join(lines[at:]) for at in range(1, 5)]
 
@@ -66,6 +66,6 @@ def test_a_brief_loses_its_last_lines() -> None:
 )
 def test_a_title_ends_no_sentence(title: str) -> None:
     text = f"They asked {title} Zorn. She knew. Nobody else did."
-    starts = sentence_starts(text)
+    starts = find_starts(text)
     assert [text[start:].split(".")[0] for start in starts][1:] == ["She knew", "Nobody else did"]
-    assert [text[a:b].strip() for a, b in zip(starts, [*starts[1:], len(text)], strict=True)] == whole_sentences(text)
+    assert [text[a:b].strip() for a, b in zip(starts, [*starts[1:], len(text)], strict=True)] == split_sentences(text)

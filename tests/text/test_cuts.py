@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from previously.core.tokens import estimate_tokens
 from previously.text.cuts import GAP, shorten
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 STORY = (
     "Linnet Amory was a glazier's daughter of Vell. She came to the glasshouse in spring. Dr. Oake hired her. "
@@ -72,5 +72,5 @@ SENTENCES = ["Ada came. ", "Dr. Oake left! ", "“Why? Who?” asked Finn. ", "I
 @given(st.lists(st.sampled_from(SENTENCES), max_size=60), st.integers(0, 400))
 def test_only_whole_sentences_are_left(sentences: list[str], most: int) -> None:
     text = "".join(sentences).strip()
-    kept = [one for piece in shorten(text, most).split(GAP) for one in whole_sentences(piece)]
-    assert set(kept) <= set(whole_sentences(text))
+    kept = [one for piece in shorten(text, most).split(GAP) for one in split_sentences(piece)]
+    assert set(kept) <= set(split_sentences(text))

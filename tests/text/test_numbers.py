@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.text.numbers import LANGUAGES, numbers_in
+from previously.text.numbers import LANGUAGES, find_numbers
 
 
 @pytest.mark.parametrize(
@@ -28,20 +28,20 @@ from previously.text.numbers import LANGUAGES, numbers_in
     ],
 )
 def test_values(text: str, language: str, values: list[float]) -> None:
-    assert [number.value for number in numbers_in(text, language)] == values
+    assert [number.value for number in find_numbers(text, language)] == values
 
 
 def test_a_word_that_may_be_something_else_is_unsure() -> None:
-    assert [one.sure for one in numbers_in("wait a second", "English")] == [False]
-    assert [one.sure for one in numbers_in("en el cuarto", "Spanish")] == [False]
-    assert [one.sure for one in numbers_in("一緒に", "Japanese")] == [False]
+    assert [one.sure for one in find_numbers("wait a second", "English")] == [False]
+    assert [one.sure for one in find_numbers("en el cuarto", "Spanish")] == [False]
+    assert [one.sure for one in find_numbers("一緒に", "Japanese")] == [False]
 
 
 @given(st.integers(0, 999_999))
 def test_digits_are_what_they_say(value: int) -> None:
-    assert [one.value for one in numbers_in(f"They had {value} sheep, or {value:,}.")] == [value, value]
+    assert [one.value for one in find_numbers(f"They had {value} sheep, or {value:,}.")] == [value, value]
 
 
 @given(st.text(max_size=80), st.sampled_from([*LANGUAGES, "Japanese", ""]))
 def test_any_text_can_be_read(text: str, language: str) -> None:
-    assert all(one.value >= 0 for one in numbers_in(text, language))
+    assert all(one.value >= 0 for one in find_numbers(text, language))

@@ -7,8 +7,7 @@ import pytest
 from previously.core.digests import digest
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Attributes, Entry, Message, Role, Text, ToolCall, ToolResult, message
-from previously.core.paths import OnPath, opening_of
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span, find_opening
 from previously.core.tokens import message_tokens
 from previously.view.build import Material, ViewRequest, build_view
 from previously.view.memory import HEADINGS, Remembered
@@ -34,7 +33,7 @@ def view(
     tail: int = 2,
 ) -> View:
     length = length if length is not None else (items[-1].position + 1 if items else 0)
-    opening = opening_of(items if not live and items and items[0].position == 0 else [])
+    opening = find_opening(items if not live and items and items[0].position == 0 else [])
     newest = [item for item in items if live is None or (live.span and item.position > live.span.last)]
     return build_view(
         Material(length, opening, [live] if live else [], newest, tail), ViewRequest(budget, recall_percent=0)

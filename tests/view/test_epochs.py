@@ -9,8 +9,7 @@ import pytest
 from previously.core.digests import digest
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Attributes, Entry, Message, Role, Text, ToolCall, ToolResult, message
-from previously.core.paths import OnPath
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span
 from previously.view import epoch as epochs
 from previously.view.build import Material, ViewRequest, build_view
 from previously.view.epoch import Epoch

@@ -9,8 +9,7 @@ import pytest
 
 from previously.core.digests import digest
 from previously.core.messages import Attributes, Entry, message
-from previously.core.paths import OnPath
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span
 from previously.core.tokens import ESTIMATE
 from previously.view.build import Material, ViewRequest, build_view
 from previously.view.choose_memory import PastRoom, choose_layers

@@ -7,7 +7,7 @@ import pytest
 from previously.core.digests import digest
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Entry, Message, Role, Text, Thinking, ToolCall, ToolResult, message
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.view import tail
 from previously.view.build import Material, ViewRequest, build_view
 from previously.view.view import Reason, View

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.asking import FailureKind
+from previously.core.model_io import FailureKind
 from previously.wire.errors import (
     Redaction,
     build_failure,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.tokens import estimate_tokens
 from previously.wire.model_call import (
     RequestOptions,

@@ -123,7 +123,7 @@ def presence(
     """Show who was present at each stretch and where that is known from, and correct it; or say who leaves or comes
     back with the next message."""
     from previously.core.people import NARRATORS
-    from previously.core.witnessing import folded_name
+    from previously.core.scripts import casefold
 
     if meant is None and (names or everybody):
         raise BadInput("Names and --everybody say who was present at some messages: give those with --set FIRST-LAST.")
@@ -136,17 +136,17 @@ def presence(
         for name in enter or ():
             found.enter(name)
         if meant is not None:
-            heard = {folded_name(one.name) for one in found.people()}
-            heard |= {folded_name(name) for one in found.presence() for name in one.names or ()}
+            heard = {casefold(one.name) for one in found.people()}
+            heard |= {casefold(name) for one in found.presence() for name in one.names or ()}
             span = found.set_presence(*stretch(meant), None if everybody else names or [])
-            new = [name for name in names or () if folded_name(name) not in heard]
+            new = [name for name in names or () if casefold(name) not in heard]
             output.note(f"Set for {span}." + (f" Not heard of before: {', '.join(new)}." if new else ""))
         if unset is not None:
             output.note(f"Taken back for {found.unset_presence(unset)}.")
-        people = [one for one in found.people() if folded_name(one.name) not in NARRATORS]
+        people = [one for one in found.people() if casefold(one.name) not in NARRATORS]
         absent, stretches = found.absent(), found.presence()
-    gone = {folded_name(one) for one in absent}
-    present = [one.name for one in people if folded_name(one.name) not in gone]
+    gone = {casefold(one) for one in absent}
+    present = [one.name for one in people if casefold(one.name) not in gone]
     if as_json:
         rows = [
             {
@@ -177,9 +177,9 @@ def _who(names: tuple[str, ...] | None) -> str:
 
 
 def _called(found: list[CastItem], character: str) -> CastItem:
-    from previously.core.presence import Names
+    from previously.core.presence import NameBook
 
-    names = Names(one.name for one in found)
+    names = NameBook(one.name for one in found)
     for one in found:
         if names.same_person(one.name, character):
             return one

@@ -99,7 +99,7 @@ def _place(db: str | None) -> Iterator[str]:
 def _sample(console: Console, memory: BlockingMemory, folder: CountingWriter) -> dict[str, Any]:
     from importlib.resources import as_file, files
 
-    from previously.core.words import count_words
+    from previously.core.scripts import count_words
     from previously.formats import read_story
 
     with as_file(files("previously.demo").joinpath("harbour.jsonl")) as path:

@@ -16,7 +16,7 @@ from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
-    from previously.core.spans import Span
+    from previously.core.path import Span
     from previously.memory.in_force import ChapterText, MemoryText
     from previously.runtime.fold_report import FoldDone, FoldReport
 

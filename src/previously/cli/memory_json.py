@@ -5,19 +5,21 @@ One shape for each, wherever it is printed. These shapes are relied on from outs
 
 from __future__ import annotations
 
+from previously.story.memory_texts import CastItem
+from previously.story.lore_edits import LoreListing
+from previously.story.memory_texts import SceneText
+from previously.memory.in_force import MemoryText
+from previously.core.note import ThreadItem
+
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
-    from previously.core.analyses import Analysis
     from previously.core.note import Note
+    from previously.core.scene import Analysis
     from previously.core.versions import Version
     from previously.lore.current_state import StateValue
     from previously.lore.state import Wish
-    from previously.memory.in_force import MemoryText
-    from previously.story.lore_edits import LoreListing
-    from previously.story.memory_texts import CastItem, SceneText
-    from previously.story.threads_state import ThreadListing
 
 
 def remembered_json(story: BlockingStory) -> dict[str, Any]:
@@ -71,7 +73,7 @@ def scene_json(number: int, one: SceneText) -> dict[str, Any]:
     }
 
 
-def thread_json(one: ThreadListing) -> dict[str, Any]:
+def thread_json(one: ThreadItem) -> dict[str, Any]:
     """A thread and how it stands."""
     thread = one.thread
     return {
@@ -124,11 +126,11 @@ def analysis_json(position: int, one: Analysis) -> dict[str, Any]:
 
 def readable(version: Version) -> str:
     """Return the text of a version for people: a note under headings, with the messages its items come from."""
-    from previously.core.note import note_of
+    from previously.core.note import parse_note
     from previously.core.versions import Kind
 
     made = version.made
-    return note_lines(note_of(made.text), made.span.first) if made.kind is Kind.NOTE else made.text
+    return note_lines(parse_note(made.text), made.span.first) if made.kind is Kind.NOTE else made.text
 
 
 def note_lines(note: Note, first: int) -> str:

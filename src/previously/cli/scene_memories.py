@@ -4,6 +4,9 @@ out of several.
 
 from __future__ import annotations
 
+from previously.runtime.combine_scenes import Combined
+from previously.runtime.combine_scenes import COMBINED_WORDS
+
 import json
 import re
 import sys
@@ -19,8 +22,7 @@ from previously.core.errors import BadInput, UnknownStory
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
-    from previously.core.lore import Scene
-    from previously.runtime.combine_scenes import Combined
+    from previously.core.scene import Scene
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A scene memory.")]
 Out = Annotated[
@@ -76,7 +78,6 @@ def combine(
     as_json: AsJson = False,
 ) -> None:
     """Make one scene memory of several. Only summaries are sent to a model; entries are merged by code."""
-    from previously.runtime.combine_scenes import COMBINED_WORDS
 
     with opened_for_folding(ctx, endpoint, model) as memory:
         given = _scenes(memory, what, scenes)

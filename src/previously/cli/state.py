@@ -14,7 +14,7 @@ from previously.cli.memory_edits import At
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from previously.core.analyses import Analysis
+    from previously.core.scene import Analysis
     from previously.story.threads_state import ThreadListing
 
 All = Annotated[bool, typer.Option("--all", help="Also what is dormant and what is settled.")]

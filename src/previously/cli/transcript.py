@@ -36,12 +36,12 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Add a message to a story, which is begun if it is new."""
-    from previously.core.messages import Attributes, Draft, cleaned, message
+    from previously.core.messages import Attributes, Draft, clean_draft, message
 
     if at is not None:
         _check_time(at)
     said = message(role, words(text), speaker=speaker, witnesses=witness or None)
-    draft, replaced = cleaned(Draft(said, Attributes(at, source_id)))
+    draft, replaced = clean_draft(Draft(said, Attributes(at, source_id)))
     _note_replaced(replaced)
     with opened(ctx) as memory:
         found = _begun(memory, story)
@@ -85,7 +85,7 @@ def import_files(
 def edit(ctx: typer.Context, story: Story, where: Position, text: Words, as_json: AsJson = False) -> None:
     """Give a message other words; memory follows."""
     new = words(text)
-    from previously.core.text import clean
+    from previously.core.json_values import clean
 
     _note_replaced(clean(new)[1])
     _change(ctx, story, where, as_json, lambda found: found.edit(where, new), "Changed message {} of {}.")

@@ -1,7 +1,7 @@
-"""Alignment: what brings a stored path to what a source holds now.
+"""Alignment: the splices that bring a stored path to what a source holds now.
 
 A source is a *file*, which holds the whole story, or a *window*, the list a client sends. A file is the truth: after
-its script the path is the file, message for message. A window is only what the client showed: a missing front was
+its splices the path is the file, message for message. A window is only what the client showed: a missing front was
 trimmed, a hole is hidden, and the text a client has processed does not overwrite the text that was stored.
 
 Two messages are the same by `digest` in a file and by `match_key` in a window. Short stretches are aligned by a table
@@ -11,15 +11,14 @@ match lists rather than a table, so time grows with the number of messages and n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from previously.core.chains import Pair, chain
 from previously.core.digests import digest, match_key
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role
-from previously.core.paths import OnPath
-from previously.core.scripts import Put, Reuse, Script, Splice
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Role
+from previously.core.path import Put, Splice
 
 _TABLE = 62_500  # cells of the largest table: 250 messages against 250
 _GAP_TABLE = 4_096  # the same for a gap in a long stretch, of which there may be many
@@ -30,7 +29,7 @@ _NEVER = 2 * _ONE + 1  # more than a removal and an insertion
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownEntry:
     """One message of the stored path, in path order."""
 
     entry: int
@@ -42,7 +41,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What changes, and how many messages it touches."""
+    """The change, and the number of messages it touches."""
 
     script: tuple[Splice, ...]
     """Brings the path to what the source holds; an edit is one message for one, with `Put.replaces` set."""
@@ -57,12 +56,12 @@ class Alignment:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether there is nothing for a store to do or to look at."""
+        """Return whether there is nothing for a store to do or to look at."""
         return not (self.script or self.attributes or self.alternatives)
 
 
-def align(stored: Sequence[Known], incoming: Sequence[Draft], *, whole: bool) -> Alignment:
-    """What brings the path `stored` to `incoming`, a whole file or a window.
+def align(stored: Sequence[KnownEntry], incoming: Sequence[Draft], *, whole: bool) -> Alignment:
+    """Return what brings the path `stored` to `incoming`, a whole file or a window.
 
     A window that has no message in common with a non-empty path is appended: nothing is removed or hidden. Whether a
     window belongs to a story is for the caller to decide.
@@ -71,27 +70,10 @@ def align(stored: Sequence[Known], incoming: Sequence[Draft], *, whole: bool) ->
     return _changes(sides, *(_file_pairs(sides) if whole else _window_pairs(sides)))
 
 
-def choose_swipes(
-    script: Script, siblings_at: Callable[[int], Sequence[OnPath]], key_of: Callable[[Message], bytes] = digest
-) -> Script:
-    """Return the script, with a swipe that is there already, and the same, chosen rather than made again. Only the
-    first splice can meet one: behind it everything hangs on new nodes."""
-    first = script[0] if script else None
-    if first is None or first.remove != 1 or len(first.pieces) != 1 or not isinstance(first.pieces[0], Put):
-        return script
-    put = first.pieces[0]
-    wanted = key_of(put.draft.message)
-    for sibling in siblings_at(first.at):
-        entry = sibling.entry
-        if key_of(entry.message) == wanted and entry.id != put.replaces and not entry.attributes.hidden:
-            return [replace(first, pieces=(Reuse(entry.id),)), *script[1:]]
-    return script
-
-
 class _Sides:
     """The two lists, and what a pair of messages from them costs."""
 
-    def __init__(self, stored: Sequence[Known], incoming: Sequence[Draft], whole: bool) -> None:
+    def __init__(self, stored: Sequence[KnownEntry], incoming: Sequence[Draft], whole: bool) -> None:
         self.stored, self.incoming, self.whole = stored, incoming, whole
         self.keys = [known.digest if whole else known.match_key for known in stored]
         self.keys_in = list(map(digest if whole else match_key, (draft.message for draft in incoming)))
@@ -100,16 +82,17 @@ class _Sides:
         return self.keys[i] == self.keys_in[j]
 
     def surely(self, i: int, j: int) -> bool:
-        """Whether they are the same, and their source does not say by its ids that they are two."""
+        """Return whether they are the same, and their source does not say by its ids that they are two."""
         mine, theirs = self.stored[i].attributes.source_id, self.incoming[j].attributes.source_id
         return self.keys[i] == self.keys_in[j] and (mine == theirs or mine is None or theirs is None)
 
     def absent(self, i: int) -> bool:
-        """Whether a client is not expected to send this message: then it misses nothing, and sends no edit of it."""
+        """Return whether a client is not expected to send this message: then it misses nothing, and sends no edit of
+        it."""
         return not self.whole and self.stored[i].attributes.hidden
 
     def costs(self, i: int, drafts: Sequence[tuple[bytes, bytes, Draft]]) -> list[int]:
-        """The costs of pairing a stored message with others; to leave both unpaired costs `2 * _ONE`."""
+        """Return the costs of pairing a stored message with others; to leave both unpaired costs `2 * _ONE`."""
         key, known, absent, costs = self.keys[i], self.stored[i], self.absent(i), []
         mine, role = known.attributes.source_id, known.role
         for key_in, match_in, draft in drafts:
@@ -136,7 +119,7 @@ class _Sides:
 
 
 def _file_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
-    """What is paired, and from where on an unpaired stored message is hidden or removed: all are removed."""
+    """Return what is paired, and from where on an unpaired stored message is hidden or removed: all are removed."""
     start, end, end_in = 0, len(sides.stored), len(sides.incoming)
     # An equal start and end belong to an alignment with the fewest changes, whatever lies between.
     while start < min(end, end_in) and sides.surely(start, start):
@@ -148,7 +131,7 @@ def _file_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
 
 
 def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
-    """What is paired, and from where on an unpaired stored message is hidden (the first match) or removed.
+    """Return what is paired, and from where on an unpaired stored message is hidden (the first match) or removed.
 
     Removed is what follows the last match, from the first message on that a client would have sent.
     """
@@ -157,9 +140,9 @@ def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
     matches = [(length, length_in)]
     while shown and matches[-1][1] > 0 and sides.same(shown[-1], matches[-1][1] - 1):
         matches.append((shown.pop(), matches[-1][1] - 1))
-    links = chain([sides.keys[i] for i in shown], sides.keys_in[: matches[-1][1]], rare=False)
+    links = find_chain([sides.keys[i] for i in shown], sides.keys_in[: matches[-1][1]], rare=False)
     matches = [*((shown[k], j) for k, j in links), *reversed(matches)]
-    matches = chain(sides.keys[: matches[0][0]], sides.keys_in[: matches[0][1]], rare=False) + matches
+    matches = find_chain(sides.keys[: matches[0][0]], sides.keys_in[: matches[0][1]], rare=False) + matches
     pairs = [*_front_pairs(sides, *matches[0]), matches[0]]
     for (i, j), (next_i, next_j) in pairwise(matches):
         pairs += [*_paired(sides, i + 1, next_i, j + 1, next_j, 1), (next_i, next_j)]
@@ -169,8 +152,9 @@ def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
 
 
 def _front_pairs(sides: _Sides, i: int, j: int) -> list[Pair]:
-    """What belongs together before the first match: what a client shows there and is not known is an edit of what is
-    stored there. Near the beginning that may be any of it; else the front was trimmed, and it is the last of it."""
+    """Return what belongs together before the first match: what a client shows there and is not known is an edit of
+    what is stored there. Near the beginning that may be any of it; else the front was trimmed, and it is the last of
+    it."""
     if not 0 < i < len(sides.stored) or not j:
         return []
     shown = [k for k in range(i) if not sides.absent(k)]
@@ -179,7 +163,7 @@ def _front_pairs(sides: _Sides, i: int, j: int) -> list[Pair]:
 
 
 def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, level: int) -> list[Pair]:
-    """What belongs together in two stretches (ends not included): messages that stay and edits, in order."""
+    """Return what belongs together in two stretches (ends not included): messages that stay and edits, in order."""
     pairs: list[Pair] = []
     work = [(first, last, first_in, last_in, level)]
     while work:
@@ -187,7 +171,7 @@ def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, l
         if (b - a) * (d - c) <= (_GAP_TABLE if level else _TABLE):
             pairs += _cheapest(sides, range(a, b), range(c, d))
         elif level < (4 if sides.whole else 2):
-            links = chain(*sides.landmarks(level, slice(a, b), slice(c, d)), rare=True)
+            links = find_chain(*sides.landmarks(level, slice(a, b), slice(c, d)), rare=True)
             for i, j in [*((a + i, c + j) for i, j in links), (b, d)]:
                 if a < i and c < j:
                     work.append((a, i, c, j, level + 1))
@@ -200,7 +184,7 @@ def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, l
 
 
 def _piecewise(sides: _Sides, a: int, b: int, c: int, d: int) -> Iterator[Pair]:
-    """The pairs of a long stretch without landmarks: as long as messages are equal, else by one small table."""
+    """Return the pairs of a long stretch without landmarks: as long as messages are equal, else by one small table."""
     while a < b and c < d:
         if sides.same(a, c):
             yield a, c
@@ -213,7 +197,8 @@ def _piecewise(sides: _Sides, a: int, b: int, c: int, d: int) -> Iterator[Pair]:
 
 
 def _cheapest(sides: _Sides, rows: range, columns: range) -> list[Pair]:
-    """The pairs of the alignment with the fewest changes; of equally good ones, that which pairs earlier messages."""
+    """Return the pairs of the alignment with the fewest changes; of equally good ones, that which pairs earlier
+    messages."""
     drafts = [(sides.keys_in[j], match_key(sides.incoming[j].message), sides.incoming[j]) for j in columns if rows]
     best = [k * _ONE for k in range(len(columns) + 1)]
     moves: list[bytearray] = []  # for each cell how it was reached: 0 a removal, 1 an insertion, 2 a pair
@@ -242,7 +227,8 @@ def _cheapest(sides: _Sides, rows: range, columns: range) -> list[Pair]:
 
 
 def _changes(sides: _Sides, pairs: list[Pair], first: int, cut: int) -> Alignment:
-    """The alignment with these pairs: unpaired stored messages from `first` are hidden, from `cut` on removed."""
+    """Return the alignment with these pairs: unpaired stored messages from `first` are hidden, from `cut` on
+    removed."""
     stored, incoming = sides.stored, sides.incoming
     script: list[Splice] = []
     attributes: list[tuple[int, Attributes]] = []
@@ -279,9 +265,58 @@ def _changes(sides: _Sides, pairs: list[Pair], first: int, cut: int) -> Alignmen
 
 
 def _merged(stored: Attributes, given: Attributes) -> Attributes:
-    """What the source says, and where it says nothing what was known."""
+    """Return what the source says, and where it says nothing what was known."""
     if given == stored:
         return stored
     at = stored.at if given.at is None else given.at
     source_id = stored.source_id if given.source_id is None else given.source_id
     return Attributes(at, source_id, given.extra or stored.extra, given.hidden)
+
+
+CANDIDATES = 200_000
+"""Pairs of equals that are all tried; beyond, each tries only its nearest equals."""
+
+REACH = 8
+"""Equals on either side of its own rank that each then tries: edits seldom move a message further."""
+
+Pair = tuple[int, int]
+"""A place in the one list and a place in the other."""
+
+
+def find_chain(keys: Sequence[object], keys_in: Sequence[object], *, rare: bool) -> list[Pair]:
+    """Return a longest run of pairs with equal keys, in order; of several, the one nearest to both ends. None equals
+    nothing.
+
+    With more than `CANDIDATES` pairs of equals only the rare keys count; where there are none, and `rare` does not
+    insist on them, each message tries its nearest equals, counted from the end.
+    """
+    wanted = set(keys_in) - {None}
+    places: dict[object, list[int]] = {}
+    for i in range(len(keys) - 1, -1, -1):
+        if keys[i] in wanted:
+            places.setdefault(keys[i], []).append(i)
+    reach = len(keys)
+    if sum(len(places.get(key, ())) for key in keys_in) > CANDIDATES:
+        reach, common = REACH, places
+        places = {key: spots for key, spots in places.items() if len(spots) <= REACH} or ({} if rare else common)
+    ranks = dict.fromkeys(places, 0)
+    tails: list[int] = []  # for each length, how far from the end the nearest chain of that length begins
+    heads: list[int] = []  # and the link it begins with
+    links: list[tuple[int, int, int]] = []  # a pair, and the link that follows it or -1
+    for j in range(len(keys_in) - 1, -1, -1):
+        key = keys_in[j]
+        if key not in places:
+            continue
+        rank = ranks[key]
+        ranks[key] = rank + 1
+        for i in reversed(places[key][max(0, rank - reach) : rank + reach + 1]):
+            k = bisect_left(tails, -i)
+            if k == len(tails) or tails[k] != -i:
+                tails[k : k + 1], heads[k : k + 1] = [-i], [len(links)]
+                links.append((i, j, heads[k - 1] if k else -1))
+    pairs: list[Pair] = []
+    link = heads[-1] if heads else -1
+    while link >= 0:
+        i, j, link = links[link]
+        pairs.append((i, j))
+    return pairs

@@ -1,8 +1,7 @@
 """Sharing a budget: how many tokens each section of a view gets.
 
-What a section may have is said for three budgets; between them and beyond it follows by proportion. What must stay
-true: never more is given than there is room, nor more to anyone than they want or may have; and the same wants always
-get the same.
+What a section may have is said for three budgets; between them and beyond it follows by proportion. Never more is given
+than there is room, nor more to anyone than they want or may have; and the same wants always get the same.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ Row = tuple[int, int, int]
 NONE: Row = (0, 0, 0)
 
 
-def percent(share: int) -> Row:
+def make_row(share: int) -> Row:
     """Return the row of a share that is the same in every budget."""
     small, middle, large = (budget * share // 100 for budget in BUDGETS)
     return small, middle, large
 
 
-ALL = percent(100)
+ALL = make_row(100)
 
 
-def tokens_in(budget_tokens: int, row: Row) -> int:
+def scale_row(budget_tokens: int, row: Row) -> int:
     """Return the tokens of a row in any budget: on the straight line between two of `BUDGETS`; below the first and
     beyond the last in proportion."""
     at = next((index for index, budget in enumerate(BUDGETS) if budget_tokens <= budget), len(BUDGETS))
@@ -45,20 +44,20 @@ def tokens_in(budget_tokens: int, row: Row) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one section may have of a budget."""
+    """The part of a budget that one section may have."""
 
     priority: int
-    """Who is served first: the lowest. Whoever is served last yields first."""
+    """The lowest is served first. Whoever is served last yields first."""
     due: Row
-    """What it gets before anyone gets more than their due."""
+    """It gets this before anyone gets more than their due."""
     floor: Row = NONE
-    """What it gets before anyone gets their due."""
+    """It gets this before anyone gets their due."""
     ceiling: Row = ALL
     """The most it ever gets."""
 
     def most(self, budget_tokens: int) -> int:
         """Return the most it ever gets in tokens."""
-        return tokens_in(budget_tokens, self.ceiling)
+        return scale_row(budget_tokens, self.ceiling)
 
 
 def allot(
@@ -69,8 +68,8 @@ def allot(
     order = sorted(wants, key=lambda section: shares[section].priority)
     given = dict.fromkeys(order, 0)
     rounds = (
-        ({section: tokens_in(budget_tokens, shares[section].floor) for section in order}, 0),
-        ({section: tokens_in(budget_tokens, shares[section].due) for section in order}, 0),
+        ({section: scale_row(budget_tokens, shares[section].floor) for section in order}, 0),
+        ({section: scale_row(budget_tokens, shares[section].due) for section in order}, 0),
         (wants, reserve),
     )
     for limits, kept_back in rounds:

@@ -1,12 +1,15 @@
 """From what a server reported to a better count: the estimate, corrected for one model and one story.
 
-Five samples (requests, and the prompt tokens that the server reported for each) make a `Calibration`: a factor per
-script, so that a story that mixes English and Japanese comes right as well; what the chat template takes per message;
-and what every request carries unseen (schemas of tools, a system prompt of the server's own) where it shows. What must
-stay true: the same samples give the same calibration; an odd report (a cut prompt, cached tokens left out, a picture,
-another model behind the same name) moves it little; everything stays within bounds; fewer samples than five, or reports
-that do not hang together, give none, and the plain estimate with its margin stays. Nothing here changes by itself:
-whoever counts decides when to calibrate anew.
+A `Sample` holds what the estimate weighed in a request, script by script, beside the prompt tokens that the server
+reported: numbers, no words. Five of them make a `Calibration`: a factor per script, so that a story that mixes English
+and Japanese comes right as well; what the chat template takes per message; and what every request carries unseen
+(schemas of tools, a system prompt of the server's own) where it shows.
+
+The same samples give the same calibration. An odd report (a cut prompt, cached tokens left out, a picture, another
+model behind the same name) moves it little: the fit is one of least squares, with a prior for every number and less and
+less trust in samples that stay far off. Everything stays within bounds. Fewer samples than five, or reports that do not
+hang together, give none, and the plain estimate with its margin stays. Reading a sample back never fails, and one of an
+older rule, or beyond belief, is not used. Nothing here changes by itself: whoever counts decides when to fit anew.
 
 A calibrated counter is centred: it has no margin, and is as often a little high as a little low.
 """
@@ -16,17 +19,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any, Final
 
-from previously.core.fitting import Prior, fitted
-from previously.core.samples import (
-    GREATEST_FACTOR,
-    KEPT_SAMPLES,
-    LEAST_FACTORS,
-    MOST_MESSAGE_TOKENS,
-    MOST_REQUEST_TOKENS,
-    Sample,
-)
+from previously.core.messages import Image, Message
 from previously.core.tokens import (
     COUNTER,
     ESTIMATE,
@@ -34,9 +30,210 @@ from previously.core.tokens import (
     MESSAGE_OVERHEAD_TOKENS,
     SCRIPTS,
     Counter,
-    kept_for_a_while,
+    cache_counts,
+    list_texts,
     weigh,
 )
+
+KEPT_SAMPLES = 20
+"""A model's tokenizer does not change, but what a story is written in does."""
+
+SMALLEST_SAMPLE_TOKENS = 100
+"""In a smaller request, what the server adds by itself weighs too much."""
+
+LEAST_FACTORS: Final = (0.65, 0.3, 0.4, 0.3, 0.3, 0.3, 0.3)
+"""No tokenizer in use makes less of each of `SCRIPTS`. A server that reports less has left out what it had cached."""
+
+GREATEST_FACTOR = 4.0
+MOST_MESSAGE_TOKENS = 40
+MOST_REQUEST_TOKENS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One request: what was weighed in it (thousandths of a token per script), and what the server reported."""
+
+    weights: tuple[int, ...]
+    messages: int
+    fixed: int
+    """Tokens that come with the messages whatever they say, besides what the template puts around each."""
+    reported: int
+    counter: str = COUNTER
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sample as JSON can hold it."""
+        return {
+            "counter": self.counter,
+            "weights": list(self.weights),
+            "messages": self.messages,
+            "fixed": self.fixed,
+            "reported": self.reported,
+        }
+
+    @classmethod
+    def from_json(cls, value: object) -> Sample | None:
+        """Return the sample that `to_json` gave; None for anything else."""
+        match value:
+            case {
+                "counter": str(counter),
+                "weights": list(weights),
+                "messages": int(messages),
+                "fixed": int(fixed),
+                "reported": int(reported),
+            } if len(weights) == len(SCRIPTS):
+                numbers = (*weights, messages, fixed, reported)
+                if all(type(number) is int and 0 <= number < 2**53 for number in numbers):
+                    return cls(tuple(weights), messages, fixed, reported, counter)
+        return None
+
+    @property
+    def weighed(self) -> float:
+        """Return all that was weighed, in tokens."""
+        return sum(self.weights) / 1_000
+
+    @property
+    def usable(self) -> bool:
+        """Return whether the sample is of today's rule, large enough, and not beyond belief."""
+        said = self.reported - self.fixed
+        least = sum(factor * weight for factor, weight in zip(LEAST_FACTORS, self.weights, strict=True)) / 1_000
+        return (
+            self.counter == COUNTER
+            and self.weighed >= SMALLEST_SAMPLE_TOKENS
+            and least
+            <= said
+            <= GREATEST_FACTOR * self.weighed + MOST_MESSAGE_TOKENS * self.messages + MOST_REQUEST_TOKENS
+        )
+
+
+def make_sample(messages: Iterable[Message], reported: int) -> Sample | None:
+    """Return the sample that a request with these messages makes; None where pictures blur it."""
+    texts: list[str] = []
+    count = fixed = 0
+    for message in messages:
+        if any(isinstance(part, Image) for part in message.parts):
+            return None
+        said, besides = list_texts(message)
+        texts += said
+        fixed += besides
+        count += 1
+    return make_text_sample(texts, reported, messages=count, fixed=fixed)
+
+
+def make_text_sample(texts: Iterable[str], reported: int, *, messages: int, fixed: int = 0) -> Sample:
+    """Return the sample of a request that is not made of our messages, or of more; `fixed`: tokens besides its
+    texts."""
+    sums = [0] * len(SCRIPTS)
+    for text in texts:
+        for script, weight in enumerate(weigh(text)):
+            sums[script] += weight
+    return Sample(tuple(sums), messages, fixed, reported)
+
+
+def add_sample(samples: Iterable[Sample], new: Sample | None) -> tuple[Sample, ...]:
+    """Return the samples worth keeping once a new one is there: the newest of today's rule."""
+    return tuple(sample for sample in (*samples, new) if sample is not None and sample.usable)[-KEPT_SAMPLES:]
+
+
+def read_samples(value: object) -> tuple[Sample, ...]:
+    """Return the samples that were stored as a list; whatever is no sample is passed over."""
+    found: tuple[Sample, ...] = ()
+    for one in value if isinstance(value, list) else ():
+        found = add_sample(found, Sample.from_json(one))
+    return found
+
+
+_MOST_ROUNDS = 15
+"""Trust in the observations settles in fewer where they agree; where they do not, more rounds change the third digit no
+more."""
+
+_SETTLED = 1e-9
+"""A change too small to show in any digit that is kept."""
+
+_LEAST_MISS = 0.005
+"""Below this, observations are as good as any: no model fits closer than by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """The value that a number is taken to have, and its standard deviation from that; zero for a number that is
+    certain."""
+
+    mean: float
+    spread: float
+
+
+def find_median(values: Iterable[float]) -> float:
+    """Return the middle one, or the mean of the two in the middle. There must be one."""
+    ordered = sorted(values)
+    return (ordered[len(ordered) // 2] + ordered[(len(ordered) - 1) // 2]) / 2
+
+
+def fit_numbers(
+    rows: Sequence[Sequence[float]], seen: Sequence[float], priors: Sequence[Prior], noise: float
+) -> tuple[list[float], float]:
+    """Return the numbers that, multiplied with each row, come closest to what was seen; and how far most still are off.
+
+    `noise` is the standard deviation of an ordinary observation, in the same unit as `seen`.
+    """
+    numbers = [prior.mean for prior in priors]
+    asked = [place for place, prior in enumerate(priors) if prior.spread]
+    # What is certain is taken off what was seen: fewer numbers are solved for.
+    certain = [0.0 if prior.spread else prior.mean for prior in priors]
+    left = [one - _product(row, certain) for row, one in zip(rows, seen, strict=True)]
+    columns = [[row[place] for row in rows] for place in asked]
+    open_priors = [priors[place] for place in asked]
+    usual = find_median(seen)
+    misses = [abs(one - usual) for one in seen]
+    for _ in range(_MOST_ROUNDS):
+        # An observation counts the less the further it is off: what most of them say wins, not what the oddest says.
+        scale = 2 * max(find_median(misses), _LEAST_MISS)
+        trust = [1 / (1 + (miss / scale) ** 2) / noise**2 for miss in misses]
+        solved = _least_squares(columns, left, trust, open_priors)
+        change = max((abs(number - numbers[place]) for place, number in zip(asked, solved, strict=True)), default=0.0)
+        for place, number in zip(asked, solved, strict=True):
+            numbers[place] = number
+        misses = [abs(_product(row, numbers) - one) for row, one in zip(rows, seen, strict=True)]
+        if change < _SETTLED:
+            break
+    return numbers, find_median(misses)
+
+
+def _product(row: Sequence[float], numbers: Sequence[float]) -> float:
+    total: float = sum(map(mul, row, numbers))
+    return total
+
+
+def _least_squares(
+    columns: Sequence[Sequence[float]], seen: Sequence[float], trust: Sequence[float], priors: Sequence[Prior]
+) -> list[float]:
+    """Solve the normal equations, with each prior as one more observation, of one number alone."""
+    weighted = [list(map(mul, column, trust)) for column in columns]
+    matrix = [[0.0] * (len(priors) + 1) for _ in priors]
+    for i, column in enumerate(weighted):
+        for j in range(i, len(columns)):
+            matrix[i][j] = matrix[j][i] = _product(column, columns[j])
+        matrix[i][-1] = _product(column, seen)
+    for i, prior in enumerate(priors):
+        matrix[i][i] += prior.spread**-2
+        matrix[i][-1] += prior.mean * prior.spread**-2
+    return _solve(matrix)
+
+
+def _solve(matrix: list[list[float]]) -> list[float]:
+    """Return the solution by Gaussian elimination with pivots; the last column is the right-hand side."""
+    size = len(matrix)
+    for column in range(size):
+        pivot = max(range(column, size), key=lambda row: abs(matrix[row][column]))
+        matrix[column], matrix[pivot] = matrix[pivot], matrix[column]
+        for row in range(column + 1, size):
+            share = matrix[row][column] / matrix[column][column]
+            matrix[row] = [value - share * above for value, above in zip(matrix[row], matrix[column], strict=True)]
+    numbers = [0.0] * size
+    for row in reversed(range(size)):
+        known = sum(matrix[row][later] * numbers[later] for later in range(row + 1, size))
+        numbers[row] = (matrix[row][-1] - known) / matrix[row][row]
+    return numbers
+
 
 VERSION: Final = 1
 """Of the rule by which a calibration is found and of the form in which it is stored."""
@@ -44,15 +241,15 @@ VERSION: Final = 1
 FEWEST_SAMPLES = 5
 
 _NOISE = 0.015
-"""How far one request's share of tokens is from what all factors make of it, in an ordinary story."""
+"""The distance of one request's share of tokens from what all factors make of it, in an ordinary story."""
 
 _COMMON = Prior(1.0, 0.5)
 _SPREAD = 0.2
-"""How far the factor of one script is from the common one."""
+"""The usual distance of the factor of one script from the common one."""
 
 _MESSAGE = Prior(MESSAGE_OVERHEAD_TOKENS, 4)
 _REQUEST = Prior(0, 2_000)
-_CERTAIN = 1e-4
+_CERTAIN = 0
 """The spread of what is not asked about."""
 
 _ENOUGH_TO_TELL = 0.03
@@ -71,7 +268,7 @@ _UNLIKE = 1.4
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What to multiply the estimate of each script with, and what comes on top."""
+    """Factors for the estimate of each script, and tokens that come on top."""
 
     factors: tuple[float, ...]
     message_tokens: int = MESSAGE_OVERHEAD_TOKENS
@@ -79,15 +276,16 @@ class Calibration:
 
     @property
     def name(self) -> str:
-        """The calibrated counter's name, from which `counter_named` makes it again: `estimate-2 x1.083/1/1.02/1/1/1/1`,
-        or `estimate-2 x1.083` where all factors are one; `m6` and `r120` where overheads are not the usual ones."""
+        """Return the calibrated counter's name, from which `counter_named` makes it again: `estimate-2
+        x1.083/1/1.02/1/1/1/1`, or `estimate-2 x1.083` where all factors are one; `m6` and `r120` where overheads are
+        not the usual ones."""
         shown = [f"{factor:g}" for factor in self.factors]
         name = f"{COUNTER} x{shown[0] if len(set(shown)) == 1 else '/'.join(shown)}"
         name += f" m{self.message_tokens}" if self.message_tokens != MESSAGE_OVERHEAD_TOKENS else ""
         return name + (f" r{self.request_tokens}" if self.request_tokens else "")
 
     def to_json(self) -> dict[str, Any]:
-        """The calibration as JSON can hold it."""
+        """Return the calibration as JSON can hold it."""
         return {
             "version": VERSION,
             "counter": COUNTER,
@@ -98,7 +296,7 @@ class Calibration:
 
     @classmethod
     def from_json(cls, value: object) -> Calibration | None:
-        """The calibration that `to_json` gave; None for anything else, one of another rule included."""
+        """Return the calibration that `to_json` gave; None for anything else, one of another rule included."""
         match value:
             case {"version": 1, "counter": str(counter), "factors": Mapping() as given, **rest}:
                 if counter == COUNTER and set(given) == set(SCRIPTS):
@@ -123,18 +321,18 @@ class Calibrated:
             total = sum(factor * weight for factor, weight in zip(factors, weigh(text), strict=True))
             return max(1, (total + 500_000) // 1_000_000) if text else 0
 
-        self._count = kept_for_a_while(count)
+        self._count = cache_counts(count)
 
     def __repr__(self) -> str:
         return f"Calibrated({self.name!r})"
 
     def tokens(self, text: str) -> int:
-        """The tokens of a text, as the samples' model counts them."""
+        """Return the tokens of a text, as the samples' model counts them."""
         return self._count(text)
 
 
 def calibrate(samples: Iterable[Sample]) -> Calibration | None:
-    """What the samples teach; None when they are too few or do not hang together."""
+    """Return what the samples teach; None when they are too few or do not hang together."""
     usable = [one for one in samples if one.usable][-KEPT_SAMPLES:]
     if len(usable) < FEWEST_SAMPLES:
         return None
@@ -158,17 +356,16 @@ def calibrate(samples: Iterable[Sample]) -> Calibration | None:
     return Calibration(tuple(map(_bounded, factors, LEAST_FACTORS)), per_message, per_request)
 
 
-def calibrated_counter(samples: Iterable[Sample]) -> Counter:
-    """The calibrated counter, or the plain estimate as long as there is none."""
-    found = calibrate(samples)
-    return Calibrated(found) if found else ESTIMATE
+def make_counter(calibration: Calibration | None) -> Counter:
+    """Return the calibrated counter, or the plain estimate as long as there is no calibration."""
+    return Calibrated(calibration) if calibration else ESTIMATE
 
 
 _NAME = re.compile(rf"{COUNTER} x([\d./e-]+)(?: m(\d{{1,2}}))?(?: r(\d{{1,5}}))?", re.ASCII)
 
 
-def counter_named(name: str) -> Counter | None:
-    """The counter with the name of an estimate, plain or calibrated; None for another name or an older rule."""
+def find_estimate(name: str) -> Counter | None:
+    """Return the counter with the name of an estimate, plain or calibrated; None for another name or an older rule."""
     if name == COUNTER:
         return ESTIMATE
     found = _NAME.fullmatch(name)
@@ -190,13 +387,14 @@ def _sizes_differ(samples: Sequence[Sample]) -> bool:
 
 
 def _told(samples: Sequence[Sample]) -> list[bool]:
-    """Of each script, whether there is enough of it to tell its factor."""
+    """Return of each script, whether there is enough of it to tell its factor."""
     shares = zip(*([weight / (1_000 * one.weighed) for weight in one.weights] for one in samples), strict=True)
     return [sum(column) / len(samples) >= _ENOUGH_TO_TELL for column in shares]
 
 
 def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[list[float], float]:
-    """The common factor, what each script's adds to it (or, of those too rare to tell, its margin), and overheads."""
+    """Return the common factor, what each script's adds to it (or, of those too rare to tell, its margin), and
+    overheads."""
     told = _told(samples)
     own = [Prior(0, _SPREAD) if known else Prior(margin, _CERTAIN) for known, margin in zip(told, MARGINS, strict=True)]
     rows, ratios = [], []
@@ -205,7 +403,7 @@ def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[lis
         common = sum(share for share, known in zip(shares, told, strict=True) if known)
         rows.append([common, *shares, one.messages / one.weighed, 1 / one.weighed])
         ratios.append((one.reported - one.fixed) / one.weighed)
-    return fitted(rows, ratios, [_COMMON, *own, message, request], _NOISE)
+    return fit_numbers(rows, ratios, [_COMMON, *own, message, request], _NOISE)
 
 
 def _checked(values: Sequence[object], message_tokens: object, request_tokens: object) -> Calibration | None:

@@ -1,7 +1,7 @@
-"""What one character knows: a short summary and a few key facts, each with when and how they learnt it.
+"""The knowledge of one character: a short summary and a few key facts, each with when and how they learnt it.
 
-These are plain values; changing them is `folds.cast_facts`. What must stay true: there are never more than `MOST_FACTS`
-facts, oldest first, each one line and none twice; reading what was stored never fails.
+These are plain values; changing them is `folds.cast_facts`. There are never more than `MOST_FACTS` facts, oldest first,
+each one line and none twice; reading what was stored never fails.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.signals import folded
-from previously.core.text import clean
+from previously.core.json_values import clean
+from previously.core.scripts import casefold
 
 MOST_FACTS = 10
-"""How many facts a character keeps."""
+"""Facts that a character keeps: as many as a model still reads one by one."""
 
 LONGEST_FACT = 200
-"""How many characters of a fact are kept."""
+"""Characters of a fact that are kept: one sentence."""
 
 WITNESSED = "witnessed"
 """The source of what a character saw or did themselves."""
@@ -35,7 +35,7 @@ class Fact:
     """`witnessed`, or `told by NAME`."""
 
     def as_json(self) -> dict[str, Any]:
-        """The fact by field."""
+        """Return the fact by field."""
         return {"text": self.text, "since": self.since, "source": self.source}
 
 
@@ -48,38 +48,42 @@ class Knowledge:
 
     @property
     def is_empty(self) -> bool:
-        """Whether they know nothing worth keeping yet."""
+        """Return whether they know nothing worth keeping yet."""
         return not self.summary and not self.facts
 
     def as_json(self) -> dict[str, Any]:
-        """The summary and the facts, oldest first."""
+        """Return the summary and the facts, oldest first."""
         return {"summary": self.summary, "facts": [fact.as_json() for fact in self.facts]}
 
 
 NOTHING_KNOWN = Knowledge()
 
 
-def told_by(name: str) -> str:
-    """The source of what a character heard from someone."""
+def name_source(name: str) -> str:
+    """Return the source of what a character heard from someone."""
     return f"told by {name}"
 
 
-def one_line(text: str, longest: int = LONGEST_FACT) -> str:
-    """A text as every store can keep it, on one line and no longer than it may be."""
+def cut_line(text: str, longest: int = LONGEST_FACT) -> str:
+    """Return a text as every store can keep it, on one line; of a longer one the whole words that fit, and a mark."""
     line = " ".join(clean(text)[0].split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    if len(line) <= longest:
+        return line
+    # A word that is longer than all there is room for, or a script without spaces, is cut where the room ends.
+    end = line.rfind(" ", 0, longest) if " " in line[longest // 2 : longest] else longest - 1
+    return line[:end].rstrip(" ,;:") + "…"
 
 
-def each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """The facts without those that say the same in the same words; the first of them stays."""
+def drop_repeats(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Return the facts without those that say the same in the same words; the first of them stays."""
     found: dict[str, Fact] = {}
     for fact in facts:
-        found.setdefault(folded(fact.text), fact)
+        found.setdefault(casefold(fact.text), fact)
     return tuple(found.values())
 
 
-def knowledge_of(text: str) -> Knowledge:
-    """The knowledge in a stored text; what cannot be read is left out, so that any text is some knowledge."""
+def parse_knowledge(text: str) -> Knowledge:
+    """Return the knowledge in a stored text; what cannot be read is left out, so that any text is some knowledge."""
     try:
         given = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
@@ -89,7 +93,7 @@ def knowledge_of(text: str) -> Knowledge:
     summary, listed = given.get("summary"), given.get("facts")
     facts = [fact for one in listed if (fact := _fact_of(one))] if isinstance(listed, list) else []
     return Knowledge(
-        " ".join(clean(summary)[0].split()) if isinstance(summary, str) else "", each_once(facts)[-MOST_FACTS:]
+        " ".join(clean(summary)[0].split()) if isinstance(summary, str) else "", drop_repeats(facts)[-MOST_FACTS:]
     )
 
 
@@ -99,11 +103,11 @@ def _fact_of(given: object) -> Fact | None:
     if not isinstance(given, dict):
         return None
     text, since, source = given.get("text"), given.get("since"), given.get("source")
-    line = one_line(text) if isinstance(text, str) else ""
+    line = cut_line(text) if isinstance(text, str) else ""
     if not line:
         return None
     return Fact(
         line,
         since if isinstance(since, int) and not isinstance(since, bool) else 0,
-        one_line(source) if isinstance(source, str) and source.strip() else WITNESSED,
+        cut_line(source) if isinstance(source, str) and source.strip() else WITNESSED,
     )

@@ -1,4 +1,4 @@
-"""Which memory is valid where: the rule that lets memory follow the path.
+"""The rule by which memory is valid on a path, and follows it.
 
 A memory records the run of messages it read. A *link* of rolling memory read a delta (its own run) after an earlier
 link. It is valid on a path when the earlier link is valid there and its run follows at once; a first link when its run
@@ -15,18 +15,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from previously.core.digests import span_key
-from previously.core.spans import Span
+from previously.core.path import Span
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What decides where a version is valid."""
+    """The facts that decide where a version is valid."""
 
     version: int
     before: int | str
     """The version whose text this one went on from, or the scope whose chain it begins."""
     length: int
-    """How many messages its own run holds."""
+    """The number of messages of its own run."""
     key: bytes
     """The span key of that run."""
 
@@ -54,7 +54,7 @@ def place(
     after: Iterable[tuple[int | str, int]],
     reaching: int = 0,
 ) -> list[Covered]:
-    """Every link valid on the path that reaches position `reaching` or further, earlier links first.
+    """Return every link valid on the path that reaches position `reaching` or further, earlier links first.
 
     `after` says where to look: pairs of a version that is known to be valid and the position that follows it, or of a
     scope and the position where its chains begin. Those found are gone on from in turn.

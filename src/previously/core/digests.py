@@ -1,4 +1,4 @@
-"""Who a message is, in sixteen bytes.
+"""The identity of a message, in sixteen bytes.
 
 `digest` identifies a message, `node_hash` a message together with all that came before it, `span_key` a run of
 messages. Equal bytes mean equal content; memory hangs on that, so **changing any encoding here changes every hash in
@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from previously.core.messages import Error, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, part_fields
+from previously.core.messages import Error, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, list_fields
 
 SIZE = 16
 """128 bits: enough that no two messages of one owner ever meet by chance, small enough for millions of rows."""
@@ -34,14 +34,14 @@ _KINDS: dict[type[Part], bytes] = {
 
 
 def digest(message: Message) -> bytes:
-    """The identity of a message: role, speaker, parts and given witnesses."""
+    """Return the identity of a message: role, speaker, parts and given witnesses."""
     state = blake2b(digest_size=SIZE, person=b"prev.digest.1")
     state.update(_field(b"o", message.role.value))
     if message.speaker is not None:
         state.update(_field(b"s", message.speaker))
     for part in message.parts:
         kind = _KINDS[type(part)]
-        for name, value in part_fields(part).items():
+        for name, value in list_fields(part).items():
             state.update(_field(b"x" if name == "status" else kind, value))
     if message.witnesses is not None:
         state.update(b"w%d;" % len(message.witnesses))  # nobody there differs from everyone there
@@ -56,12 +56,12 @@ def _field(kind: bytes, text: str) -> bytes:
 
 
 def node_hash(parent: bytes, entry_digest: bytes) -> bytes:
-    """The identity of a path that ends in a message of this digest."""
+    """Return the identity of a path that ends in a message of this digest."""
     return blake2b(parent + entry_digest, digest_size=SIZE, person=b"prev.node.1").digest()
 
 
 def span_key(digests: Iterable[bytes]) -> bytes:
-    """The identity of a run of messages, wherever it stands."""
+    """Return the identity of a run of messages, wherever it stands."""
     return blake2b(b"".join(digests), digest_size=SIZE, person=b"prev.span.1").digest()
 
 
@@ -77,7 +77,7 @@ def match_key(message: Message) -> bytes:
         state = blake2b(message.role.value.encode(), digest_size=SIZE, person=b"prev.match.1")
         for part in message.parts:
             if not isinstance(part, Text | Thinking):
-                told = (value for name, value in part_fields(part).items() if name != "status")  # few tell
+                told = (value for name, value in list_fields(part).items() if name != "status")  # few tell
                 state.update(b"".join(_field(_KINDS[type(part)], value) for value in told))
         return state.digest()
     if "<" in text:

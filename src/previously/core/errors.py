@@ -13,7 +13,7 @@ class PreviouslyError(Exception):
 
 
 class BadInput(PreviouslyError):
-    """What was given cannot be used. The message is one sentence that names the fault."""
+    """Something was given that cannot be used. The message is one sentence that names the fault."""
 
 
 class UnknownStory(BadInput):

@@ -14,9 +14,9 @@ be undone, on the branch where it was done.
 The chains of memory start anew behind marks, under a scope of their own. Two sorts of memory know no marks: chains that
 begin with the story whatever stands on it (`OWN_SCOPE`), and notes of a span, which are no chain at all (`SPAN_SCOPE`).
 
-Marks follow the branch. They stand at an entry; when a script moves the entry, the mark moves along, and when it takes
+Marks follow the branch. They stand at an entry; when a change moves the entry, the mark moves along, and when it takes
 the entry away, the mark falls back to the message before, in the end to the place before all of them (-1): no mark is
-ever lost to a script. A branch copies the marks up to its fork; copies keep the `origin` of the first, so that memory
+ever lost to a change. A branch copies the marks up to its fork; copies keep the `origin` of the first, so that memory
 made under one is known under the other.
 """
 
@@ -26,18 +26,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from previously.core.scripts import Script
-from previously.core.spans import Span
+from previously.core.path import Span, Splices
 
 STORY_SCOPE = ""
 """The scope of memory before the first mark, and of what concerns the whole story."""
 
 OWN_SCOPE = "@"
-"""How the scopes of chains are named that begin with the story on every branch, whatever marks there are: this, and
+"""Begins the names of scopes of chains that begin with the story on every branch, whatever marks there are: this, and
 whose they are. Their links stand at the same places on every path."""
 
 SPAN_SCOPE = "*"
-"""How the scopes of notes are named that are valid wherever the run of messages stands that they read. They make no
+"""Begins the names of scopes of notes that are valid wherever the run of messages stands that they read. They make no
 chain, so no branch has such a scope and no cover holds them."""
 
 LONGEST_SCOPE = 1_000
@@ -45,22 +44,22 @@ LONGEST_SCOPE = 1_000
 
 
 def is_own(scope: str) -> bool:
-    """Whether a scope is that of a chain which knows no marks."""
+    """Return whether a scope is that of a chain which knows no marks."""
     return scope.startswith(OWN_SCOPE)
 
 
 def begins_at_front(scope: str) -> bool:
-    """Whether the chains of a scope begin with the story, on every branch."""
+    """Return whether the chains of a scope begin with the story, on every branch."""
     return scope == STORY_SCOPE or is_own(scope)
 
 
 def is_of_a_span(scope: str) -> bool:
-    """Whether a scope is that of notes which are valid wherever their run stands."""
+    """Return whether a scope is that of notes which are valid wherever their run stands."""
     return scope.startswith(SPAN_SCOPE)
 
 
 class MarkKind(StrEnum):
-    """What a mark says."""
+    """The meaning of a mark."""
 
     CHAPTER = "chapter"
     RECAP = "recap"
@@ -102,7 +101,7 @@ class Mark:
     after: int = 0
     """The newest version of the story when it was made: what came later is undone first."""
     behind: int = 0
-    """How many places behind its message it stood that are gone: marks that fell back keep their order."""
+    """The number of places behind its message that are gone: marks that fell back keep their order."""
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -111,7 +110,7 @@ class Mark:
 
     @property
     def scope(self) -> str:
-        """The scope of the memory that begins behind it."""
+        """Return the scope of the memory that begins behind it."""
         return str(self.origin)
 
 
@@ -140,7 +139,7 @@ class Chapter:
     blocks: tuple[Mark, ...] = ()
     """Text by a person that closes the stretch of the same index."""
     mark: Mark | None = None
-    """What closed it."""
+    """The reason it was closed."""
 
     @property
     def scope(self) -> str:
@@ -149,7 +148,7 @@ class Chapter:
 
     @property
     def last_stretch(self) -> Stretch:
-        """What lies behind all text by hand: where memory goes on, or went on until the chapter closed."""
+        """Return what lies behind all text by hand: where memory goes on, or went on until the chapter closed."""
         return self.stretches[-1]
 
     @property
@@ -160,19 +159,19 @@ class Chapter:
 
     @property
     def block_text(self) -> str:
-        """What a person wrote of it before it closed."""
+        """Return what a person wrote of it before it closed."""
         return "\n\n".join(mark.text for mark in self.blocks)
 
     @property
     def hand_text(self) -> str:
-        """What a person wrote of it; empty if nobody did."""
+        """Return what a person wrote of it; empty if nobody did."""
         return "\n\n".join(mark.text for mark in self.by_hand)
 
 
-def moved(position: int, script: Script) -> int:
-    """Where a mark at `position` stands after the script; -1 when nothing before it is left to stand at."""
+def move_position(position: int, splices: Splices) -> int:
+    """Return where a mark at `position` stands after the splices; -1 when nothing before it is left to stand at."""
     shift = 0
-    for splice in script:
+    for splice in splices:
         if splice.at > position:
             break
         end = splice.at + splice.remove
@@ -183,15 +182,15 @@ def moved(position: int, script: Script) -> int:
     return position + shift
 
 
-def moved_marks(marks: Iterable[Mark], script: Script) -> list[Mark]:
-    """The marks where they stand after the script, in path order."""
+def move_marks(marks: Iterable[Mark], splices: Splices) -> list[Mark]:
+    """Return the marks where they stand after the splices, in path order."""
     placed: list[Mark] = []
     seen: list[tuple[int, int]] = []  # the places from which marks came to the message of the one before
     for mark in sorted(marks, key=lambda one: one.order):
-        if not script or mark.position < script[0].at - 1:
+        if not splices or mark.position < splices[0].at - 1:
             placed.append(mark)  # nothing falls back as far
             continue
-        position = moved(mark.position, script)
+        position = move_position(mark.position, splices)
         if not placed or placed[-1].position != position:
             seen = []
         if (mark.position, mark.behind) not in seen:
@@ -200,18 +199,19 @@ def moved_marks(marks: Iterable[Mark], script: Script) -> list[Mark]:
     return sorted(placed, key=lambda mark: mark.order)
 
 
-def starts(marks: Iterable[Mark], scopes: Iterable[str] = ()) -> dict[str, int]:
-    """Where the chains of each scope begin on the branch that has these marks; `scopes` are those that the story's
-    versions have, of which the ones that know no marks count."""
+def find_starts(marks: Iterable[Mark], scopes: Iterable[str] = ()) -> dict[str, int]:
+    """Return where the chains of each scope begin on the branch that has these marks; `scopes` are those that the
+    story's versions have, of which the ones that know no marks count."""
     at_front = {scope: 0 for scope in scopes if begins_at_front(scope)}
     return {STORY_SCOPE: 0} | at_front | {mark.scope: mark.position + 1 for mark in marks}
 
 
-def chapters_of(marks: Sequence[Mark], *, after: int = 0) -> list[Chapter]:
-    """The chapters that marks in path order make, the open one last.
+def find_chapters(marks: Sequence[Mark], *, after: int = 0) -> list[Chapter]:
+    """Return the chapters that marks in path order make, the open one last.
 
     Of a long story the newest marks may be enough: `after` chapters come before the first mark given, which closes the
-    last of them; so the first chapter made of what is given is the one behind it. A chapter without a message is none.
+    last of them; so the first chapter made of what is given is the one behind it. A chapter without a message is
+    none.
     """
     opening = marks[0] if after and marks else None
     found: list[Chapter] = []
@@ -247,12 +247,12 @@ class _Open:
         self.blocks: list[Mark] = []
 
     def closed(self, mark: Mark, by_hand: tuple[Mark, ...]) -> Chapter:
-        """The chapter that ends with a mark."""
+        """Return the chapter that ends with a mark."""
         stretches = self._stretches(mark.position)
         return Chapter(self.number, mark.text, self.first, mark.position, stretches, by_hand, tuple(self.blocks), mark)
 
     def still_open(self) -> Chapter:
-        """The chapter that goes on."""
+        """Return the chapter that goes on."""
         blocks = tuple(self.blocks)
         return Chapter(self.number, "", self.first, None, self._stretches(None), blocks, blocks)
 

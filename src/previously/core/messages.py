@@ -15,11 +15,11 @@ from enum import StrEnum
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.text import MAX_MESSAGE_BYTES, clean, clean_json
+from previously.core.json_values import MAX_MESSAGE_BYTES, clean, clean_json
 
 
 class Role(StrEnum):
-    """Who a message comes from, in the words every model API uses."""
+    """The side a message comes from, in the words every model API uses."""
 
     SYSTEM = "system"
     USER = "user"
@@ -29,7 +29,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What was said."""
+    """Words that were said."""
 
     text: str
 
@@ -55,7 +55,7 @@ FAILED = "error"
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call gave back; `status` is `FAILED` where the tool said that it failed."""
+    """The result of a call; `status` is `FAILED` where the tool said that it failed."""
 
     id: str
     text: str
@@ -63,7 +63,7 @@ class ToolResult:
 
     @property
     def failed(self) -> bool:
-        """Whether the tool said that it failed."""
+        """Return whether the tool said that it failed."""
         return self.status == FAILED
 
 
@@ -85,9 +85,9 @@ class Error:
 Part = Text | Thinking | ToolCall | ToolResult | Image | Error
 
 
-def part_fields(part: Part) -> dict[str, str]:
-    """What makes a part this part. A field that came later counts only where it is given: what was kept before it came
-    stays what it was."""
+def list_fields(part: Part) -> dict[str, str]:
+    """Return what makes a part this part. A field that came later counts only where it is given: what was kept before
+    it came stays what it was."""
     return {name: value for name in part.__slots__ if (value := getattr(part, name)) or name != "status"}
 
 
@@ -99,30 +99,30 @@ class Message:
     parts: tuple[Part, ...]
     speaker: str | None = None
     witnesses: tuple[str, ...] | None = None
-    """Who was there, sorted; None = everyone."""
+    """The people who were there, sorted; None = everyone."""
 
     @property
     def text(self) -> str:
-        """What a reader of the story reads: text parts, one under the other."""
+        """Return what a reader of the story reads: text parts, one under the other."""
         if len(self.parts) == 1 and isinstance(self.parts[0], Text):
             return self.parts[0].text
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
 def message(role: str, text: str, *, speaker: str | None = None, witnesses: Iterable[str] | None = None) -> Message:
-    """A message of plain text. An unknown role is refused."""
+    """Return a message of plain text. An unknown role is refused."""
     if not isinstance(text, str):
         raise BadInput(f"The words of a message must be text, not {type(text).__name__}.")
     return Message(
-        as_role(role),
+        parse_role(role),
         (Text(text),),
         speaker or None,
         None if witnesses is None else tuple(sorted(set(witnesses))),
     )
 
 
-def as_role(role: str) -> Role:
-    """The role of that name; anything else is refused with the names that exist."""
+def parse_role(role: str) -> Role:
+    """Return the role of that name; anything else is refused with the names that exist."""
     try:
         return Role(role)
     except ValueError:
@@ -132,7 +132,7 @@ def as_role(role: str) -> Role:
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What is known of an entry besides its message. None of it is identity."""
+    """All that is known of an entry besides its message. None of it is identity."""
 
     at: str | None = None
     """When it was said, as given (ISO 8601 where the source has it)."""
@@ -169,8 +169,8 @@ class Entry:
     """The entry it is an edit of."""
 
 
-def cleaned(draft: Draft) -> tuple[Draft, int]:
-    """The draft as every store can keep it, and how many characters had to be replaced.
+def clean_draft(draft: Draft) -> tuple[Draft, int]:
+    """Return the draft as every store can keep it, and how many characters had to be replaced.
 
     A message over `MAX_MESSAGE_BYTES` is refused.
     """
@@ -193,7 +193,7 @@ def cleaned(draft: Draft) -> tuple[Draft, int]:
         witnesses = tuple(sorted({name for name, _ in pairs}))
         replaced += sum(count for _, count in pairs)
     attributes, in_attributes = _clean_attributes(draft.attributes)
-    alternatives = [cleaned(alternative) for alternative in draft.alternatives]
+    alternatives = [clean_draft(alternative) for alternative in draft.alternatives]
     replaced += in_attributes + sum(count for _, count in alternatives)
     if replaced == 0:
         return draft, 0

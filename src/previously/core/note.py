@@ -1,24 +1,26 @@
 """A note: what one span of messages adds to memory beside its recap.
 
 Each item names the message it comes from by its offset in the span, so that a note is valid wherever the span stands.
-A thread is named by what opened it (the span's key and the item's words), never by the number a model was shown.
+A thread is named by what opened it (the span's key and the item's words), never by the number a model was shown. A line
+of the state is `Thing / aspect: value`; one without a known aspect is none, since a value must know what it replaces.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any, TypeVar
 
-from previously.core.plain import from_plain, to_plain
-from previously.core.signals import folded
+from previously.core.json_values import make_plain, read_plain
+from previously.core.scripts import casefold
 
 
 class Aspect(StrEnum):
-    """What the state can say of a thing. There is no catch-all: a value must know what it replaces."""
+    """The kinds of things that the state says of a thing. There is no catch-all: a value must know what it replaces."""
 
     PLACE = "place"
     HOLDER = "holder"
@@ -29,7 +31,7 @@ class Aspect(StrEnum):
 
 
 class ThreadChange(StrEnum):
-    """What an item does to a thread."""
+    """The effect of an item on a thread."""
 
     NEW = "new"
     NOW = "now"
@@ -65,7 +67,8 @@ class StateItem:
 
 @dataclass(frozen=True, slots=True)
 class PresenceItem:
-    """Who could see or hear the messages from one offset to another, both included; nobody for talk at the table."""
+    """The people who could see or hear the messages from one offset to another, both included; nobody for talk at the
+    table."""
 
     first: int
     last: int
@@ -74,7 +77,7 @@ class PresenceItem:
 
 @dataclass(frozen=True, slots=True)
 class LearntItem:
-    """What somebody was told without having witnessed it, or keeps from others."""
+    """Something that somebody was told without having witnessed it, or keeps from others."""
 
     names: tuple[str, ...]
     text: str
@@ -92,12 +95,12 @@ class LoreItem:
     at: tuple[int, ...] = ()
     """The offsets of the messages it comes from; none = the whole span."""
     in_sight_of: str = ""
-    """What stands for the description that the model was shown of the same thing, by `said_key`; empty for none."""
+    """Stands for the description that the model was shown of the same thing, by `said_key`; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class WishItem:
-    """What a player asks for about the telling, out of character."""
+    """A wish of a player about the telling, out of character."""
 
     text: str
     at: int
@@ -157,18 +160,18 @@ def thread_id(key: bytes, text: str) -> str:
 
 def said_key(text: str) -> str:
     """Return that by which it is known that a text stood there when another was written."""
-    return blake2b(folded(text).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return blake2b(casefold(text).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
-def note_text(note: Note) -> str:
+def render_note(note: Note) -> str:
     """Return a note as the text of a version: canonical JSON, empty lists left out."""
-    plain: dict[str, Any] = {name: [to_plain(one) for one in getattr(note, name)] for name in _ITEMS}
+    plain: dict[str, Any] = {name: [make_plain(one) for one in getattr(note, name)] for name in _ITEMS}
     plain["scene_ends"] = list(note.scene_ends)
     kept = {name: items for name, items in plain.items() if items}
     return json.dumps(kept, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def note_words(note: Note) -> str:
+def render_note_words(note: Note) -> str:
     """Return all that a note says, a line for each item, without the numbers of messages and the ids of threads."""
     lines = [
         *(words for one in note.threads for words in (one.text, one.was) if words),
@@ -182,7 +185,7 @@ def note_words(note: Note) -> str:
     return "\n".join(lines)
 
 
-def note_of(text: str) -> Note:
+def parse_note(text: str) -> Note:
     """Return the note in the text of a version. What cannot be read is passed over, item by item."""
     try:
         plain = json.loads(text) if text.strip() else {}
@@ -199,6 +202,29 @@ def note_of(text: str) -> Note:
 def _items(of: type[Item], given: object) -> Iterator[Item]:
     for plain in given if isinstance(given, list) else ():
         try:
-            yield from_plain(of, plain)
+            yield read_plain(of, plain)
         except (TypeError, ValueError, KeyError, AttributeError):
             continue
+
+
+ENDED = "ended"
+"""The value that takes a line away."""
+
+_LINE = re.compile(
+    rf"\s*(?:[-*•]\s+)?(?P<thing>[^\n]*\S)\s*/\s*(?P<aspect>{'|'.join(Aspect)})\s*[:：]\s*(?P<value>\S.*)", re.I | re.S
+)
+
+
+def parse_state_line(text: str, at: int | None = None) -> StateItem | None:
+    """Return the value in a line, None where it has no thing or no known aspect. "ended" gives an empty value."""
+    found = _LINE.fullmatch(text)
+    if found is None:
+        return None
+    value = " ".join(found["value"].split())
+    ended = value.rstrip(".").casefold() == ENDED
+    return StateItem(" ".join(found["thing"].split()), Aspect(found["aspect"].lower()), "" if ended else value, at)
+
+
+def render_state_line(thing: str, aspect: Aspect | None, value: str) -> str:
+    """Return a value as a line; free words of a person, which have neither thing nor aspect, as they are."""
+    return f"{thing} / {aspect}: {value}" if aspect else value

@@ -4,20 +4,21 @@ Calls that a model makes together wait together: those of one message, and those
 result has come (some clients write one item for each call). Their results follow at once, in any order. A result
 belongs to the nearest earlier calls that used its id, so ids may be used again; without ids the order decides.
 
-What must stay true: `units` covers every message once and never parts a call from its result. `mended` gives back a
-list in which every call has exactly one result right behind it, whatever it was given; mending that list changes
-nothing; and a list without a fault is given back as it is, message by message the same object.
+`find_units` covers every message once and never parts a call from its result. `mend` gives back a list in which every
+call has exactly one result right behind it, whatever it was given; mending that list changes nothing. `add_call_ids`
+gives ids where those that came cannot be sent, and outputs for which there is no room get a note or lose their middle:
+a call keeps its result, and whatever is cut is counted. A message that needs nothing is given back as the same object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from previously.core.messages import FAILED, Message, Part, Role, Thinking, ToolCall, ToolResult
 
 INTERRUPTED = "[interrupted: this call never got a result]"
-"""What stands where a call was cut off before its result came."""
+"""Stands where a call was cut off before its result came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +27,21 @@ class Mended:
 
     messages: tuple[Message, ...]
     origin: tuple[int | None, ...]
-    """Where each message stood; None = it was made here. A message that had to be parted names its place twice; one
-    that lost or changed a part is no longer the same object as the one at its place."""
+    """The place of each message before; None = it was made here. A message that had to be parted names its place twice;
+    one that lost or changed a part is no longer the same object as the one at its place."""
     interrupted: int
     """Results that were made here."""
     orphans: tuple[int, ...]
     """Messages that held a result of no call; it is left out."""
 
     def now_at(self, index: int) -> int | None:
-        """Where the message stands now that stood at that place; None = it was left out."""
+        """Return where the message stands now that stood at that place; None = it was left out."""
         return next((at for at in reversed(range(len(self.origin))) if self.origin[at] == index), None)
 
 
-def units(messages: Sequence[Message]) -> list[range]:
-    """The messages, those that belong together as one: calls made together and all their results, and a message of
-    thinking alone with the message of the assistant behind it."""
+def find_units(messages: Sequence[Message]) -> list[range]:
+    """Return the messages, those that belong together as one: calls made together and all their results, and a message
+    of thinking alone with the message of the assistant behind it."""
     reading = _Reading(messages)
     reach = list(range(len(messages)))  # the last message that belongs with each
     for batch in reading.batches:
@@ -61,19 +62,19 @@ def units(messages: Sequence[Message]) -> list[range]:
     return found
 
 
-def unpaired(messages: Sequence[Message]) -> list[str]:
-    """A sentence for each fault in how calls and results stand; none = all is well."""
+def find_unpaired(messages: Sequence[Message]) -> list[str]:
+    """Return a sentence for each fault in how calls and results stand; none = all is well."""
     return [sentence for _, sentence in sorted(_Reading(messages).faults())]
 
 
-def answered_calls(messages: Sequence[Message]) -> dict[tuple[int, int], ToolCall]:
-    """The call that each result answers, by the result's message and its place among the parts."""
+def find_answered_calls(messages: Sequence[Message]) -> dict[tuple[int, int], ToolCall]:
+    """Return the call that each result answers, by the result's message and its place among the parts."""
     return {place: call for place, (_, call) in _Reading(messages).answers.items()}
 
 
-def mended(messages: Sequence[Message]) -> Mended:
-    """The messages with every call answered: what came late is moved up to its call, what never came is said to be
-    interrupted, and a result of no call is left out."""
+def mend(messages: Sequence[Message]) -> Mended:
+    """Return the messages with every call answered: what came late is moved up to its call, what never came is said to
+    be interrupted, and a result of no call is left out."""
     reading = _Reading(messages)
     kept: list[Message] = []
     origin: list[int | None] = []
@@ -116,7 +117,7 @@ class _Batch:
     answered_in: list[int] = field(default_factory=list)
 
     def take(self, call_id: str, *, any_call: bool = False) -> ToolCall | None:
-        """The oldest waiting call of that id, or of any, which waits no longer."""
+        """Return the oldest waiting call of that id, or of any, which waits no longer."""
         for place, call in enumerate(self.waiting):
             if any_call or call.id == call_id:
                 return self.waiting.pop(place)
@@ -190,7 +191,7 @@ class _Reading:
         return None
 
     def parted(self, at: int) -> tuple[Message | None, list[tuple[_Batch, Message]]]:
-        """What of a message stays in its place, and what is moved behind which calls."""
+        """Return what of a message stays in its place, and what is moved behind which calls."""
         message = self._messages[at]
         if (at, -1) in self.orphans:
             return None, []
@@ -226,7 +227,7 @@ class _Reading:
         ]
 
     def faults(self) -> list[tuple[int, str]]:
-        """What is wrong, each with the message it is seen in."""
+        """Return what is wrong, each with the message it is seen in."""
         found: list[tuple[int, str]] = []
         for batch in self.batches:
             found += [
@@ -266,7 +267,7 @@ def _is_thinking(message: Message) -> bool:
 
 
 def _says_more(message: Message) -> bool:
-    """Whether something besides results is said, so that no further result may follow."""
+    """Return whether something besides results is said, so that no further result may follow."""
     if message.role is Role.TOOL:
         return any(isinstance(part, ToolCall) for part in message.parts)
     return not all(isinstance(part, ToolResult) for part in message.parts)
@@ -274,3 +275,69 @@ def _says_more(message: Message) -> bool:
 
 def _named(what: str, call_id: str) -> str:
     return f"{what} ({call_id})" if call_id else what
+
+
+def add_call_ids(messages: Sequence[Message], *, once: bool) -> list[Message]:
+    """Return these messages, which must be mended, with an id for every call: no two that wait together have the same,
+    and with `once` no two at all."""
+    found: list[Message] = []
+    used: set[str] = set()
+    for unit in find_units(messages):
+        used = used if once else set()
+        waiting: dict[str, list[str]] = {}
+        for at in unit:
+            parts = tuple(_named_call_ids(part, used, waiting) for part in messages[at].parts)
+            found.append(messages[at] if parts == messages[at].parts else replace(messages[at], parts=parts))
+    return found
+
+
+def _named_call_ids(part: Part, used: set[str], waiting: dict[str, list[str]]) -> Part:
+    if isinstance(part, ToolCall):
+        given, number = part.id or "call_1", 1
+        while given in used:
+            number += 1
+            given = f"{part.id or 'call'}_{number}"
+        used.add(given)
+        waiting.setdefault(part.id, []).append(given)
+        return replace(part, id=given)
+    if isinstance(part, ToolResult) and waiting.get(part.id):
+        return replace(part, id=waiting[part.id].pop(0))
+    return part
+
+
+def render_left_out(name: str, result: ToolResult) -> str:
+    """Return what stands where an output was."""
+    what = "error" if result.failed else "output"
+    size = f"{len(result.text):,} characters"
+    return f"[{what} of {name or 'a tool'}, {size}, left out; ask for it again if it is needed]"
+
+
+def replace_outputs(message: Message, texts: dict[int, str]) -> Message:
+    """Return the message with other texts in some of its results, by their places among the parts; itself if there are
+    none."""
+    if not texts:
+        return message
+    parts: tuple[Part, ...] = tuple(
+        ToolResult(part.id, texts[place], part.status) if isinstance(part, ToolResult) and place in texts else part
+        for place, part in enumerate(message.parts)
+    )
+    return Message(message.role, parts, message.speaker, message.witnesses)
+
+
+def cap_outputs(message: Message, most_characters: int) -> Message:
+    """Return the message with outputs of so many characters at most: their beginning and their end."""
+    return replace_outputs(
+        message,
+        {
+            place: _without_middle(part.text, most_characters)
+            for place, part in enumerate(message.parts)
+            if isinstance(part, ToolResult) and len(part.text) > most_characters
+        },
+    )
+
+
+def _without_middle(text: str, most: int) -> str:
+    cut = f"\n[{len(text) - most:,} characters left out]\n"
+    front = max(0, most - len(cut)) * 2 // 3
+    back = max(0, most - len(cut) - front)
+    return f"{text[:front]}{cut}{text[len(text) - back :]}"

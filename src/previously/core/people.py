@@ -1,6 +1,6 @@
-"""Who takes part in a story, as far as its messages say: who speaks, who plays, who was there.
+"""The people of a story, as far as its messages say: who speaks, who plays, who was there.
 
-What must stay true: knowing the people of a front and reading on gives those of the whole; so they can be kept.
+Knowing the people of a front and reading on gives those of the whole; so they can be kept.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, Role
-from previously.core.signals import folded
+from previously.core.scripts import casefold
 
-NARRATORS = frozenset({"narrator", "system", "assistant", "storyteller", "game master", "dungeon master", "gm", "dm"})
+NARRATORS = frozenset(
+    "narrator system assistant storyteller gm dm erzähler erzählerin narrateur narratrice narrador narradora "
+    "рассказчик ведущий 旁白 ナレーター 語り手 叙述者".split()
+) | {"game master", "dungeon master"}
 """Voices that are nobody in the story."""
 
 MOST_PEOPLE = 200
-"""How many are kept in mind, those seen last."""
+"""People that are kept in mind, those seen last: a list that long is no cast any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +28,11 @@ class Person:
     name: str
     """As it was first spelt."""
     speaks: bool
-    """Whether a message of the model's side is theirs."""
+    """True where a message of the model's side is theirs."""
     plays: bool
-    """Whether a message of the user's is theirs."""
+    """True where a message of the user's is theirs."""
     first: int
-    """Where they were first seen,"""
+    """The position at which they were first seen,"""
     last: int
     """and where last."""
 
@@ -38,15 +41,15 @@ People = Mapping[str, Person]
 """By the name as it is compared."""
 
 
-def people_after(people: People, messages: Iterable[tuple[int, Message]]) -> People:
-    """The people of a story when these messages, each with its position, have been said too."""
+def update_people(people: People, messages: Iterable[tuple[int, Message]]) -> People:
+    """Return the people of a story when these messages, each with its position, have been said too."""
     known = dict(people)
     for position, message in messages:
         seen = dict.fromkeys(message.witnesses or (), False)
         if message.speaker and message.role in (Role.USER, Role.ASSISTANT):
             seen[message.speaker] = True
         for name, spoke in seen.items():
-            key = folded(name)
+            key = casefold(name)
             if not key:
                 continue
             before = known.pop(key, Person(name.strip(), False, False, position, position))
@@ -60,11 +63,11 @@ def people_after(people: People, messages: Iterable[tuple[int, Message]]) -> Peo
     return known
 
 
-def characters(people: People) -> list[str]:
-    """Those whose knowledge is kept: neither players nor narrators; in the order of their names."""
+def list_characters(people: People) -> list[str]:
+    """Return those whose knowledge is kept: neither players nor narrators; in the order of their names."""
     return sorted(one.name for key, one in people.items() if not one.plays and key not in NARRATORS)
 
 
 def is_group(people: People) -> bool:
-    """Whether several characters speak."""
+    """Return whether several characters speak."""
     return sum(one.speaks and not one.plays and key not in NARRATORS for key, one in people.items()) > 1

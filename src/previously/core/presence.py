@@ -1,4 +1,4 @@
-"""Who was present at each message of a path, and where that is known from.
+"""The people present at each message of a path, and where that is known from.
 
 One rule for every reader and every memory, first come first served: a person's correction, the witnesses that a message
 was given with, what an update noted, and else those who speak in the same scene. Where no more than two people were
@@ -18,9 +18,9 @@ from hashlib import sha256
 from itertools import pairwise
 
 from previously.core.messages import Message, Role
+from previously.core.path import Span
 from previously.core.people import NARRATORS
-from previously.core.spans import Span
-from previously.core.witnessing import folded_name
+from previously.core.scripts import casefold
 
 FEW = 2
 """People of whom each is taken to hear all that is said: in a duet nobody is out of the room."""
@@ -31,11 +31,11 @@ NEWCOMER = "\x00"
 
 
 NOBODYS = 2
-"""How a mask marks talk among players: neither known nor kept from anybody."""
+"""The mark of talk among players in a mask: neither known nor kept from anybody."""
 
 
-class Source(StrEnum):
-    """Where it is known from who was present."""
+class PresenceSource(StrEnum):
+    """The source by which it is known who was present."""
 
     BY_HAND = "by hand"
     GIVEN = "given"
@@ -45,17 +45,17 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What is known of one message."""
+class HeardMessage:
+    """All that is known of one message."""
 
     speaker: str = ""
     """Empty for narrators, and where the message says nothing."""
     witnesses: tuple[str, ...] | None = None
     noted: tuple[str, ...] | None = None
     shared: bool = False
-    """Whether it is no part of the story, like the opening: then it is kept from nobody."""
+    """True for what is no part of the story, like the opening: it is kept from nobody."""
     ends: bool = False
-    """Whether a scene ends with it."""
+    """True where a scene ends with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,39 +68,39 @@ class Run:
     noted: tuple[str, ...] | None = None
     shared: bool = False
     ends: bool = False
-    """Whether a scene ends with the last of them."""
+    """True where a scene ends with the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What a person says of who was present; None for everybody. Later ones win."""
+    """A person's word on who was present; None for everybody. Later ones win."""
 
     span: Span
     names: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class PresenceStretch:
     """Messages at which the same people were present, known from the same source."""
 
     span: Span
     names: tuple[str, ...] | None
     """None for everybody."""
-    source: Source
+    source: PresenceSource
 
 
-def speaker_of(message: Message) -> str:
+def find_speaker(message: Message) -> str:
     """Return who speaks in a message, if that is somebody in the story."""
     name = (message.speaker or "").strip()
-    spoken = message.role in (Role.USER, Role.ASSISTANT) and folded_name(name) not in NARRATORS
+    spoken = message.role in (Role.USER, Role.ASSISTANT) and casefold(name) not in NARRATORS
     return name if spoken else ""
 
 
-def runs_of(heard: Iterable[Heard]) -> tuple[Run, ...]:
+def find_runs(heard: Iterable[HeardMessage]) -> tuple[Run, ...]:
     """Return messages that follow one another as runs."""
     found: list[Run] = []
     speakers: list[str] = []
-    last: Heard | None = None
+    last: HeardMessage | None = None
     for one in heard:
         known = (one.witnesses, one.noted, one.shared)
         if last is not None and (last.ends or known != (last.witnesses, last.noted, last.shared)):
@@ -113,18 +113,18 @@ def runs_of(heard: Iterable[Heard]) -> tuple[Run, ...]:
     return tuple(found)
 
 
-class Names:
-    """Which names are one person's: the same however they are spelt, and a short name where it can only be that of one
-    longer one. `voices` say which character a player speaks for."""
+class NameBook:
+    """The names that are one person's: the same however they are spelt, and a short name where it can only be that of
+    one longer one. `voices` say which character a player speaks for."""
 
     def __init__(self, names: Iterable[str], voices: Mapping[str, str] | None = None) -> None:
-        self._voices = {folded_name(player): folded_name(character) for player, character in (voices or {}).items()}
+        self._voices = {casefold(player): casefold(character) for player, character in (voices or {}).items()}
         spelt: dict[str, str] = {}
         for name in sorted(names):
-            if folded_name(name) not in NARRATORS | {""}:
-                spelt.setdefault(folded_name(name), name.strip())
+            if casefold(name) not in NARRATORS | {""}:
+                spelt.setdefault(casefold(name), name.strip())
         for character in (voices or {}).values():
-            spelt.setdefault(folded_name(character), character.strip())
+            spelt.setdefault(casefold(character), character.strip())
         self._words = {one: frozenset(one.split()) for one in spelt}
         self._keys = {one: self._longest(one) for one in spelt}
         self._shown = {key: spelt.get(key, key) for key in self._keys.values()}
@@ -135,7 +135,7 @@ class Names:
 
     def key(self, name: str) -> str:
         """Return what a person is known by, whichever of their names is given."""
-        own = folded_name(name)
+        own = casefold(name)
         if own in self._keys:
             return self._keys[own]
         words = frozenset(own.split())
@@ -148,7 +148,7 @@ class Names:
 
     def same_person(self, name: str, other: str) -> bool:
         """Return whether two names are one person's."""
-        return bool(folded_name(name)) and self.key(name) == self.key(other)
+        return bool(casefold(name)) and self.key(name) == self.key(other)
 
     def _longest(self, name: str) -> str:
         """Return the fullest form of a name. "Corin" is "Corin Hale", unless there is a "Corin Vane" too."""
@@ -159,8 +159,8 @@ class Names:
 
 
 @lru_cache(maxsize=64)
-def _names_of(names: frozenset[str], voices: tuple[tuple[str, str], ...]) -> Names:
-    return Names(names, dict(voices))
+def _names_of(names: frozenset[str], voices: tuple[tuple[str, str], ...]) -> NameBook:
+    return NameBook(names, dict(voices))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,19 +177,19 @@ class _Piece:
 
     @property
     def named(self) -> tuple[str, ...] | None:
-        """Who was present, as far as it is known from somebody; None where it is not."""
+        """Return who was present, as far as it is known from somebody; None where it is not."""
         if self.by_hand is not None:
             return self.by_hand.names
         return self.run.witnesses if self.run.witnesses is not None else self.run.noted
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody said who was present."""
+        """Return whether nobody said who was present."""
         return self.by_hand is None and not self.run.shared and self.named is None
 
 
 class Presence:
-    """Who was present at each message of one path."""
+    """The people present at each message of one path."""
 
     def __init__(
         self,
@@ -219,9 +219,9 @@ class Presence:
         """Return whether somebody of that name was ever present."""
         return self.names.key(name) in self.names.keys
 
-    def stretches(self) -> list[Stretch]:
+    def stretches(self) -> list[PresenceStretch]:
         """Return who was present at each stretch of the path, in order."""
-        found: list[Stretch] = []
+        found: list[PresenceStretch] = []
         for one in self._stretches:
             if found and (found[-1].names, found[-1].source) == (one.names, one.source):
                 found[-1] = replace(found[-1], span=Span(found[-1].span.first, one.span.last))
@@ -229,7 +229,7 @@ class Presence:
                 found.append(one)
         return found
 
-    def at(self, position: int) -> Stretch:
+    def at(self, position: int) -> PresenceStretch:
         """Return what is known of one message of the path."""
         return self._stretches[bisect_right(self._firsts, position) - 1]
 
@@ -275,7 +275,7 @@ class Presence:
         mask = bytearray()
         for piece, stretch in zip(self._pieces, self._stretches, strict=True):
             names = stretch.names
-            told = stretch.source in (Source.NOTED, Source.BY_HAND)
+            told = stretch.source in (PresenceSource.NOTED, PresenceSource.BY_HAND)
             if told and names == ():
                 mask += bytes([NOBODYS]) * len(piece.run.speakers)
                 continue
@@ -325,8 +325,8 @@ def _everyone(pieces: Iterable[_Piece]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _resolved(pieces: Sequence[_Piece], names: Names, next_speaker: str) -> list[Stretch]:
-    found: list[Stretch] = []
+def _resolved(pieces: Sequence[_Piece], names: NameBook, next_speaker: str) -> list[PresenceStretch]:
+    found: list[PresenceStretch] = []
     scene: list[_Piece] = []
     for piece in pieces:
         scene.append(piece)
@@ -336,7 +336,7 @@ def _resolved(pieces: Sequence[_Piece], names: Names, next_speaker: str) -> list
     return [*found, *_scene(scene, names, next_speaker)]
 
 
-def _scene(pieces: Sequence[_Piece], names: Names, next_speaker: str) -> Iterator[Stretch]:
+def _scene(pieces: Sequence[_Piece], names: NameBook, next_speaker: str) -> Iterator[PresenceStretch]:
     """Yield the stretches of one scene. Of messages of which nothing is known: all who speak in such messages, those
     who spoke before and were still there when it was last known, and whoever was there before and after."""
     speaking = {name: None for piece in pieces if piece.is_open for name in piece.run.speakers if name}
@@ -349,20 +349,29 @@ def _scene(pieces: Sequence[_Piece], names: Names, next_speaker: str) -> Iterato
         if not piece.is_open:
             there = piece.named
         if piece.by_hand is not None:
-            yield Stretch(span, piece.by_hand.names, Source.BY_HAND)
+            yield PresenceStretch(span, piece.by_hand.names, PresenceSource.BY_HAND)
         elif run.witnesses is not None:
-            yield Stretch(span, run.witnesses, Source.GIVEN)
+            yield PresenceStretch(span, run.witnesses, PresenceSource.GIVEN)
         elif run.shared:
-            yield Stretch(span, None, Source.EVERYBODY)
+            yield PresenceStretch(span, None, PresenceSource.EVERYBODY)
         elif run.noted is not None:
-            yield Stretch(span, run.noted, Source.NOTED)
+            yield PresenceStretch(span, run.noted, PresenceSource.NOTED)
         elif len(names.keys) <= FEW:
-            yield Stretch(span, None, Source.EVERYBODY)
+            yield PresenceStretch(span, None, PresenceSource.EVERYBODY)
         else:
             still = set(map(names.key, there)) if there is not None else None
             stayed = [name for name in spoke if still is None or names.key(name) in still]
             after = next((one.named for one in pieces[place:] if not one.is_open), None)
             again = set(map(names.key, after or ()))
             stayed += [name for name in there or () if names.key(name) in again]
-            yield Stretch(span, tuple(dict.fromkeys([*stayed, *speaking])), Source.INFERRED)
+            yield PresenceStretch(span, tuple(dict.fromkeys([*stayed, *speaking])), PresenceSource.INFERRED)
         spoke.update({name: None for name in run.speakers if name})
+
+
+def may_know(name: str, message: Message) -> bool:
+    """Return whether a character may know of a message, by itself: they were there, or said it, or nothing was given.
+    Nobody in particular may know of everything."""
+    if not name or message.witnesses is None:
+        return True
+    own = casefold(name)
+    return bool(own) and (own in map(casefold, message.witnesses) or own == casefold(message.speaker or ""))

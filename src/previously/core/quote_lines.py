@@ -14,16 +14,16 @@ PROMISES = "Promises made (kept or not: unknown)"
 """The heading of the lines that hold promises and debts: nothing here knows what became of them."""
 
 BETWEEN = "” … “"
-"""What stands between two quotations of one message: something was left out."""
+"""Stands between two quotations of one message: something was left out."""
 
 PREFIX = "... "
-"""What a text begins with whose front was cut off; the line behind it is still one."""
+"""Begins a text whose front was cut off; the line behind it is still one."""
 
 _LINE = re.compile(rf"(?:{re.escape(PREFIX)})?#(\d+) (.*?): “(.*)”")
 _NUMBER = re.compile(rf"^((?:{re.escape(PREFIX)})?#)(\d+)(?= .*: “.*”$)", re.M)
 
 
-def quote_line(number: int, speaker: str, quotations: Iterable[str]) -> str:
+def render_quote(number: int, speaker: str, quotations: Iterable[str]) -> str:
     """Return the line that quotes one message."""
     return f"#{number} {speaker}: “{BETWEEN.join(quotations)}”"
 
@@ -34,34 +34,34 @@ def parse_line(line: str) -> tuple[int, str, Sequence[str]] | None:
     return (int(found[1]), found[2], found[3].split(BETWEEN)) if found else None
 
 
-def first_line(text: str) -> int:
+def find_first_line(text: str) -> int:
     """Return where the first quotation line begins that follows other words; 0 if none does."""
     found = _NUMBER.search(text, 1)
     return found.end(1) - 1 if found else 0
 
 
-def begins_line(text: str, at: int) -> bool:
-    """Whether a quotation line begins at a place."""
+def is_line_at(text: str, at: int) -> bool:
+    """Return whether a quotation line begins at a place."""
     return _NUMBER.match(text, at) is not None
 
 
 def is_within_line(text: str, at: int) -> bool:
-    """Whether a place lies inside a quotation line: a cut there would lose number and speaker."""
+    """Return whether a place lies inside a quotation line: a cut there would lose number and speaker."""
     begin = text.rfind("\n", 0, at) + 1
-    return at > begin and begins_line(text, begin)
+    return at > begin and is_line_at(text, begin)
 
 
-def speaker_shown(name: str) -> str:
+def render_speaker(name: str) -> str:
     """Return a speaker's name as it stands in a line, where the first “ begins the quotation."""
     return " ".join(name.replace("“", '"').split())
 
 
-def renumbered(text: str, shift: int) -> str:
+def renumber(text: str, shift: int) -> str:
     """Return a text whose messages now stand so many places further along."""
     return _NUMBER.sub(lambda found: f"{found[1]}{max(0, int(found[2]) + shift)}", text) if shift else text
 
 
-def lines_before(text: str, first: int) -> str:
+def keep_lines_before(text: str, first: int) -> str:
     """Return a text without the lines that quote messages from a position on; prose stays."""
     kept: list[str] = []
     for line in text.split("\n"):

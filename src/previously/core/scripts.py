@@ -1,60 +1,77 @@
-"""Scripts: what turns one path into another.
+"""Scripts of writing: their ranges in Unicode, texts whatever their case, and words counted in any of them.
 
-A script is a list of splices, in ascending order and not overlapping, each counted on the path *before* the script.
-Adding, editing, inserting, deleting, regenerating, choosing a swipe and following an edited file are all scripts, so a
-store has one way to change a path. Nothing is destroyed by one: what a splice removes leaves the path, not the story.
+The ranges are parts of a character class, to be joined in a pattern: `[{IDEOGRAPHS}{KANA}]`. Targets and thresholds all
+over the package are stated in words, so `count_words` has to mean about the same in English, Japanese and Thai. It is
+zero exactly for text without a visible character, and linear in the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+import re
+import unicodedata
+from functools import lru_cache
 
-from previously.core.messages import Draft
+IDEOGRAPHS = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+KANA = "\u3031-\u3035\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+KATAKANA = "\u30a0-\u30ff"
+KATAKANA_LETTERS = "\u30a1-\u30fa\u30fc"
+"""Without the dot that parts the words of a name."""
 
-Item = TypeVar("Item")
+HANGUL = "\u3130-\u318f\uac00-\ud7af"
+JAMO = "\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff\uffa0-\uffdc"
+"""The parts that syllables of Hangul are made of."""
 
+SOUTH_EAST_ASIAN = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\uaa60-\uaa7f"
+"""Thai, Lao, Burmese, Khmer and Tai: no space parts their words, and no mark ends their sentences."""
 
-@dataclass(frozen=True, slots=True)
-class Put:
-    """A new entry made from a draft; `replaces` is the entry it is an edit of."""
+SPACELESS = f"{IDEOGRAPHS}{KANA}{HANGUL}{SOUTH_EAST_ASIAN}"
+"""Scripts in which a word need not end where a space stands."""
 
-    draft: Draft
-    replaces: int | None = None
+OTHER_SPACELESS = (
+    "\u1a20-\u1aaf\u3100-\u3130\u31a0-\u31ef\ua000-\ua4cf\ua9e0-\ua9ff\uaa80-\uaadf"
+    "\U00016fe0-\U00018dff\U0001b000-\U0001b2ff"
+)
+"""Tai Tham, Bopomofo, Yi, Tangut and their like: rare, but a key may be written in them."""
 
-
-@dataclass(frozen=True, slots=True)
-class Reuse:
-    """An entry the story already has: a swipe chosen again."""
-
-    entry: int
-
-
-Piece = Put | Reuse
-
-
-@dataclass(frozen=True, slots=True)
-class Splice:
-    """At `at`, `remove` messages leave the path and `pieces` take their place."""
-
-    at: int
-    remove: int
-    pieces: tuple[Piece, ...]
+CYRILLIC = "\u0400-\u04ff"
 
 
-Script = Sequence[Splice]
+@lru_cache(maxsize=8_192)
+def casefold(text: str) -> str:
+    """Return a text as it is compared: whatever its case, spacing and Unicode form."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def checked(script: Script, length: int) -> None:
-    """Raise `ValueError` unless the script fits a path of that length: a fault of the program, not of its input."""
+# Scripts written without spaces. Two ideographs or kana, and about four letters of Thai, Lao, Khmer or Burmese,
+# carry what one spaced word does.
+_DENSE = re.compile(f"[{IDEOGRAPHS}{KANA}]+")
+_LOOSE = re.compile(f"[{SOUTH_EAST_ASIAN}]+")
+_DENSE_PER_WORD = 2
+_LOOSE_PER_WORD = 4
+
+_SPACELESS = re.compile(f"{_DENSE.pattern}|{_LOOSE.pattern}")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+
+
+def count_words(text: str) -> int:
+    """Words in ``text``: whitespace-separated ones, and in scripts without spaces one per two ideographs or kana
+    and one per four letters of Thai and its neighbours."""
+    if text.isascii() or not _SPACELESS.search(text):
+        return len(text.split())
+    return sum(_words_in_token(token) for token in text.split())
+
+
+def _words_in_token(token: str) -> int:
+    words = 0
+    rest: list[str] = []
     end = 0
-    for splice in script:
-        if splice.at < end or splice.remove < 0 or splice.at + splice.remove > length:
-            raise ValueError(f"a splice at {splice.at} does not fit a path of {length} messages")
-        end = splice.at + splice.remove
-
-
-def length_after(script: Script, length: int) -> int:
-    """How long a path of that length is once the script has been applied."""
-    return length + sum(len(splice.pieces) - splice.remove for splice in script)
+    for run in _SPACELESS.finditer(token):
+        rest.append(token[end : run.start()])
+        end = run.end()
+        length = run.end() - run.start()
+        per_word = _DENSE_PER_WORD if _DENSE.match(token, run.start()) else _LOOSE_PER_WORD
+        words += -(-length // per_word)
+    rest.append(token[end:])
+    # "3人" is two words' worth, but "。" or "「" beside ideographs is none of its own.
+    words += sum(1 for piece in rest if _LETTER_OR_DIGIT.search(piece))
+    return max(words, 1)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.errors import StoreProblem
 from previously.core.marks import Mark, MarkKind
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.versions import Kind, LiveVersion, Status, Version
 
 ALL_MARKS = frozenset(MarkKind)
@@ -56,7 +56,7 @@ class Snapshot(Protocol):
     def path(self, first: int, last: int) -> list[OnPath]:
         """Return the messages at positions first to last, both included; positions off the path are left out."""
 
-    def known(self) -> list[Known]:
+    def known(self) -> list[KnownEntry]:
         """Return the whole path as alignment needs it, in order."""
 
     def siblings(self, position: int) -> list[OnPath]:
@@ -141,7 +141,7 @@ class _Before:
     def path(self, first: int, last: int) -> list[OnPath]:
         return self._snapshot.path(first, min(last, self.messages - 1))
 
-    def known(self) -> list[Known]:
+    def known(self) -> list[KnownEntry]:
         return self._snapshot.known()[: self.messages]
 
     def position_of(self, node: int) -> int | None:

@@ -1,10 +1,10 @@
-"""How many tokens a text takes: what a counter is, and the estimate that needs no tokenizer.
+"""Tokens of a text: what a counter is, and the estimate that needs no tokenizer.
 
 The estimate weighs words, digits, signs and the letters of each script by what the usual tokenizers make of them, and
 adds a margin where tokenizers differ: a view that is a little smaller than it could be is better than one the model's
-server cuts. What must stay true of it: zero for the empty text and for no other; deterministic; any `str` will do; two
-texts together never take more than both alone, nor less than one of them; and the time is linear in the text, with no
-loop over characters in Python.
+server cuts. It is zero for the empty text and for no other, deterministic, and defined for any `str`; two texts
+together never take more than both alone, nor less than one of them; and the time is linear in the text, with no loop
+over characters in Python.
 
 `COUNTER` names the rule, so that what was counted by it can be told from what another rule counted. A change of any
 weight is a new rule.
@@ -23,13 +23,13 @@ from previously.core.messages import Image, Message, Text, Thinking, ToolCall, T
 COUNTER: Final = "estimate-2"
 
 MESSAGE_OVERHEAD_TOKENS = 4
-"""What chat templates put around each message, where nothing better is known."""
+"""Tokens that chat templates put around each message, where nothing better is known."""
 
 IMAGE_TOKENS = 1_000
 """Between what the usual providers charge for a small and a large picture."""
 
 CALL_OVERHEAD_TOKENS = 8
-"""What chat templates put around a tool call."""
+"""Tokens that chat templates put around a tool call."""
 
 LONGEST_KNOWN = 10_000
 """Characters of a text whose count is kept for a while."""
@@ -40,38 +40,40 @@ class Counter(Protocol):
 
     @property
     def name(self) -> str:
-        """What counts, in which version: `estimate-2`, `estimate-2 x1.07`, `o200k_base`, `tokenizer:5f1c0a2b9d3e`."""
+        """Return what counts, in which version: `estimate-2`, `estimate-2 x1.07`, `o200k_base`,
+        `tokenizer:5f1c0a2b9d3e`."""
 
     @property
     def exact(self) -> bool:
-        """Whether a model's own tokenizer counts; else it is an estimate."""
+        """Return whether a model's own tokenizer counts; else it is an estimate."""
 
     @property
     def message_overhead_tokens(self) -> int:
-        """What the model's chat template puts around each message."""
+        """Return what the model's chat template puts around each message."""
 
     @property
     def request_overhead_tokens(self) -> int:
-        """What every request takes besides its messages, as far as that is known."""
+        """Return what every request takes besides its messages, as far as that is known."""
 
     def tokens(self, text: str) -> int:
-        """The tokens of a text: zero for the empty one, at least one for any other, whatever `str` it is."""
+        """Return the tokens of a text: zero for the empty one, at least one for any other, whatever `str` it is."""
 
 
-def kept_for_a_while(count: Callable[[str], int]) -> Callable[[str], int]:
+def cache_counts(count: Callable[[str], int]) -> Callable[[str], int]:
     """`count` with a memory: a view counts the same texts again and again, turn after turn."""
     known = lru_cache(maxsize=1_024)(count)
     return lambda text: known(text) if len(text) <= LONGEST_KNOWN else count(text)
 
 
 SCRIPTS: Final = ("latin", "digits", "signs", "alphabets", "indic", "cjk", "emoji")
-"""What is weighed apart, so that it can be calibrated apart. `signs` are punctuation, lines, spaces and whatever has no
-script; `alphabets` are those besides Latin; `indic` goes from India to Cambodia, Thai included."""
+"""Kinds of text that are weighed apart, so that it can be calibrated apart. `signs` are punctuation, lines, spaces and
+whatever has no script; `alphabets` are those besides Latin; `indic` goes from India to Cambodia, Thai included."""
 
 _LATIN, _DIGITS, _SIGNS, _ALPHABETS, _INDIC, _CJK, _EMOJI = range(len(SCRIPTS))
 
 MARGINS: Final = (1.08, 1.25, 1.08, 1.3, 1.4, 1.25, 1.1)
-"""How much more than likely each of `SCRIPTS` may take: about what the widespread older tokenizers make of it."""
+"""Factors by which each of `SCRIPTS` may take more than is likely: about what the widespread older tokenizers make of
+it."""
 
 # All weights are thousandths of a token. A word is a run of ASCII letters; those of ordinary length are one token and
 # a little, long ones, and many words of other languages than English, fall to pieces.
@@ -123,7 +125,7 @@ _ELSEWHERE = (_SIGNS, 1_900)
 
 _KINDS = (_ELSEWHERE, *((script, weight) for _, _, script, weight in _BLOCKS))
 _ACCENTED = 1
-"""Where `_KINDS` has block 0, which also holds ASCII."""
+"""The place of block 0 in `_KINDS`, which also holds ASCII."""
 
 _KIND_OF_BLOCK = bytes(
     next((kind for kind, (first, last, *_) in enumerate(_BLOCKS, 1) if first <= block <= last), 0)
@@ -132,7 +134,7 @@ _KIND_OF_BLOCK = bytes(
 
 
 def _only(kept: str) -> bytes:
-    """A table for `bytes.translate` that makes a space of everything else."""
+    """Return a table for `bytes.translate` that makes a space of everything else."""
     return bytes(byte if chr(byte) in kept else ord(" ") for byte in range(256))
 
 
@@ -142,12 +144,12 @@ _LINE_BREAKS = bytes(range(ord(" "))) + b"\x7f"
 
 
 def weigh(text: str) -> tuple[int, ...]:
-    """What each of `SCRIPTS` takes in a text, in thousandths of a token, as far as words are English."""
+    """Return what each of `SCRIPTS` takes in a text, in thousandths of a token, as far as words are English."""
     return _weighed(text)[0]
 
 
 def _weighed(text: str) -> tuple[tuple[int, ...], int]:
-    """What `weigh` tells, and what long words may take besides."""
+    """Return what `weigh` tells, and what long words may take besides."""
     plain = text.encode("ascii", "ignore")
     # Each step takes one kind of character away; what is missing afterwards was of that kind.
     beyond_lower = plain.translate(None, _LOWER_CASE)
@@ -199,10 +201,10 @@ class Estimate:
     request_overhead_tokens: Final = 0
 
     def __init__(self) -> None:
-        self._count = kept_for_a_while(_with_margin)
+        self._count = cache_counts(_with_margin)
 
     def tokens(self, text: str) -> int:
-        """The tokens of a text by estimate, rounded up."""
+        """Return the tokens of a text by estimate, rounded up."""
         return self._count(text)
 
 
@@ -211,12 +213,13 @@ ESTIMATE: Final = Estimate()
 
 
 def estimate_tokens(text: str) -> int:
-    """The tokens of a text as the default counter counts them."""
+    """Return the tokens of a text as the default counter counts them."""
     return ESTIMATE.tokens(text)
 
 
-def message_texts(message: Message) -> tuple[list[str], int]:
-    """The texts of a message that cost tokens in a view, and the tokens it takes besides them and its template's.
+def list_texts(message: Message) -> tuple[list[str], int]:
+    """Return the texts of a message that cost tokens in a view, and the tokens it takes besides them and its
+    template's.
 
     Thinking is never shown, so it costs nothing.
     """
@@ -242,6 +245,6 @@ def message_texts(message: Message) -> tuple[list[str], int]:
 
 
 def message_tokens(message: Message, counter: Counter = ESTIMATE) -> int:
-    """What the message costs in a view."""
-    texts, fixed = message_texts(message)
+    """Return what the message costs in a view."""
+    texts, fixed = list_texts(message)
     return counter.message_overhead_tokens + fixed + sum(map(counter.tokens, texts))

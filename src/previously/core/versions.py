@@ -13,7 +13,7 @@ from previously.core.cover import Link
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
 from previously.core.marks import LONGEST_SCOPE, is_of_a_span, is_own
-from previously.core.spans import Span
+from previously.core.path import Span
 
 
 class Kind(StrEnum):
@@ -27,20 +27,20 @@ class Kind(StrEnum):
     ANALYSIS = "analysis"
     SCENE = "scene"
     EPISODE = "episode"
-    """What happened in one span, written once."""
+    """An account of one span, written once."""
     NOTE = "note"
-    """What a model noted of one span, item by item."""
+    """The notes of a model on one span, item by item."""
     CAST = "cast"
     STATE = "state"
     """Lore, threads and current state up to a message: a snapshot, made by code from the notes before it."""
 
 
 REJECTED, TAKEN_BACK = "rejected by a person", "undone by a person"
-"""How the reason begins for which a person did not approve a version, or took it back."""
+"""Begins the reason for which a person did not approve a version, or took it back."""
 
 
 class Status(StrEnum):
-    """What became of a fold."""
+    """The fate of a fold."""
 
     COMMITTED = "committed"
     PROVISIONAL = "provisional"
@@ -59,12 +59,12 @@ IN_FORCE = frozenset({Status.COMMITTED, Status.PROVISIONAL})
 """Only versions of these can be valid on a path; the others are kept as history."""
 
 NEVER_IN_FORCE = frozenset({Status.REFUSED, Status.BY_HAND, Status.FORGOTTEN})
-"""What these read may be read again: they are no folds of it."""
+"""Kinds that may read again what was read: they are no folds of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a fold took. The built-in folder makes no calls; its tokens are what it read and wrote."""
+    """The cost of a fold. The built-in writer makes no calls; its tokens are what it read and wrote."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -84,16 +84,17 @@ class NewVersion:
 
     kind: Kind
     scope: str
-    """Whose memory: empty for the story's own, the origin of a mark for what begins behind it; see `core.marks`."""
+    """The owner of the memory: empty for the story's own, the origin of a mark for what begins behind it; see
+    `core.marks`."""
     span: Span
-    """Where its own run stood when it was made."""
+    """The place of its own run when it was made."""
     key: bytes
     """The span key of the messages it read."""
     before: int | None
     """The version it went on from."""
     text: str
     carry: str
-    """What the maker wants back next time; never shown."""
+    """Kept for the maker until next time; never shown."""
     status: Status
     made_by: str
     """`builtin`, `model` or `person`."""
@@ -112,9 +113,9 @@ class NewVersion:
     anchor: int = 0
     """The node its run ended in when it was made; 0 = not known."""
     reach: int = 0
-    """How many messages it stands for: its own run and those of all it was built on."""
+    """The number of messages it stands for: its own run and those of all it was built on."""
     commitments: tuple[str, ...] = ()
-    """What was promised, owed or threatened and is still open where its run ends."""
+    """Promises, debts and threats that are still open where its run ends."""
     first: bytes = b""
     """The digest of the first message it read, by which notes of a span are found; other kinds may leave it out."""
 
@@ -130,7 +131,7 @@ class Version:
 
     @property
     def link(self) -> Link:
-        """What decides where it is valid."""
+        """Return what decides where it is valid."""
         before = self.made.scope if self.made.before is None else self.made.before
         return Link(self.id, before, len(self.made.span), self.made.key)
 
@@ -143,10 +144,10 @@ class LiveVersion:
     span: Span
 
 
-def checked(version: NewVersion, before: Version | None) -> NewVersion:
-    """The same, unless no store could keep it: what it goes on from, if anything, is there; a note of a span goes on
-    from nothing and says where it begins; and a chain of its own begins with the story and has no gaps, so that its
-    links stand at the same places everywhere."""
+def check_version(version: NewVersion, before: Version | None) -> NewVersion:
+    """Return the same, unless no store could keep it: what it goes on from, if anything, is there; a note of a span
+    goes on from nothing and says where it begins; and a chain of its own begins with the story and has no gaps, so that
+    its links stand at the same places everywhere."""
     if version.before and before is None:
         raise BadInput(f"This story has no version {version.before} to go on from.")
     if is_of_a_span(version.scope) and (before is not None or not version.first):
@@ -159,22 +160,22 @@ def checked(version: NewVersion, before: Version | None) -> NewVersion:
 
 
 def has_read(version: NewVersion, run: Sequence[bytes]) -> bool:
-    """Whether these are the digests of what it read."""
+    """Return whether these are the digests of what it read."""
     return version.key == span_key(run) and version.first in (b"", *run[:1])
 
 
 def is_firm(version: NewVersion, before: Version | None) -> bool:
-    """Whether a new version, made after `before`, is firm."""
+    """Return whether a new version, made after `before`, is firm."""
     return version.status in (Status.COMMITTED, Status.PENDING) and (before is None or before.firm)
 
 
 def supersedes(existing: Version, *, firm: bool) -> bool:
-    """Whether a new version, firm or not, takes the place of one that read the same: better memory replaces what only
-    stood in for it or waits to be made anew, and anything what a person took back."""
+    """Return whether a new version, firm or not, takes the place of one that read the same: better memory replaces what
+    only stood in for it or waits to be made anew, and anything what a person took back."""
     return existing.made.status is Status.UNDONE or (firm and not existing.firm)
 
 
-def restated(version: Version, status: Status, reason: str) -> Version:
-    """The version with another status, and why it has it; what was said of it before stays."""
+def restate(version: Version, status: Status, reason: str) -> Version:
+    """Return the version with another status, and why it has it; what was said of it before stays."""
     reasons = "; ".join(filter(None, (version.made.reason, reason)))
     return replace(version, made=replace(version.made, status=status, reason=reasons))

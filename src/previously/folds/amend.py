@@ -13,11 +13,11 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import ClassVar
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message
-from previously.core.paths import OnPath
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.path import OnPath
+from previously.core.scripts import count_words
 from previously.core.versions import Cost, Kind, NewVersion
-from previously.core.words import count_words
 from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, find_residue, judge, judge_text
 from previously.folds.fold import Amends, FoldDefaults, Rehearsal, blank_text, count_told, estimate_read
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_message, render_transcript

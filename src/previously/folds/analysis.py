@@ -15,14 +15,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
-from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
-from previously.core.asking import ModelRequest
 from previously.core.messages import Message, Role
+from previously.core.model_io import ModelRequest
 from previously.core.note import Note
-from previously.core.signals import MOST_ITEMS, Signals, folded, items_of, settled_json, settled_of, signals_of
+from previously.core.scene import (
+    LONGEST_UPDATE,
+    MOST_ITEMS,
+    MOST_MENTIONS,
+    Analysis,
+    Signals,
+    parse_items,
+    parse_settled,
+    parse_signals,
+    render_settled,
+)
+from previously.core.scripts import casefold
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks import Accepted, Refused, declines
+from previously.folds.checks import Accepted, Refused, is_refusal
 from previously.folds.context import (
     ASPECTS,
     NO_CONTEXT,
@@ -43,7 +53,7 @@ from previously.folds.json_answer import (
     refuse_shape,
 )
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_message, render_transcript
-from previously.text.sentences import plain, whole_sentences
+from previously.text.sentences import split_sentences, strip_markup
 
 LISTS = tuple(field.name for field in fields(Signals))
 
@@ -77,7 +87,7 @@ def is_fragment(message: Message) -> bool:
     """Return whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
     character, not without words."""
     text = render_message(message).strip()
-    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(plain(text))
+    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(strip_markup(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +133,7 @@ class AnalysisFold(NoteFold):
         analysis = read_analysis(found)
         signals, settled = name_threads(analysis.signals, self.context.threads)
         analysis = replace(analysis, signals=signals, settled=settled)
-        if declines(analysis.summary_update) and analysis.signals.is_empty:
+        if is_refusal(analysis.summary_update) and analysis.signals.is_empty:
             return DECLINED
         if analysis.is_empty:
             return refuse_shape("it notes nothing; write at least summary_update")
@@ -171,9 +181,11 @@ class AnalysisFold(NoteFold):
 
     def _without_retelling(self, update: str) -> tuple[str, Sequence[str]]:
         """The update without sentences that stand in the summary so far, and those."""
-        earlier = folded("\n".join((self.context.earlier, self.context.so_far, self.context.recent)))
-        sentences = whole_sentences(update)
-        again = [one for one in sentences if len(one.split()) >= _LONG_ENOUGH and folded(one).rstrip(".!? ") in earlier]
+        earlier = casefold("\n".join((self.context.earlier, self.context.so_far, self.context.recent)))
+        sentences = split_sentences(update)
+        again = [
+            one for one in sentences if len(one.split()) >= _LONG_ENOUGH and casefold(one).rstrip(".!? ") in earlier
+        ]
         return (" ".join(one for one in sentences if one not in again) if again else update), again
 
 
@@ -230,7 +242,7 @@ def _by_name(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _items(given: object) -> tuple[str, ...]:
-    return items_of([one for one in _texts(given) if _says_something(one)])
+    return parse_items([one for one in _texts(given) if _says_something(one)])
 
 
 def _mentions(given: object) -> tuple[str, ...]:
@@ -239,7 +251,7 @@ def _mentions(given: object) -> tuple[str, ...]:
     for one in names:
         name = " ".join(one.split()).strip(" .,;:")
         if _says_something(name) and len(name) <= 80:
-            found.setdefault(folded(name), name)
+            found.setdefault(casefold(name), name)
     return tuple(found.values())[:MOST_MENTIONS]
 
 
@@ -256,7 +268,7 @@ def _texts(given: object) -> Iterable[str]:
 def _says_something(text: str) -> bool:
     if not _LETTER_OR_DIGIT.search(text):
         return False
-    plain = folded(text).strip(" .!()[]")
+    plain = casefold(text).strip(" .!()[]")
     return plain not in _NOTHING and not _NO_SUCH.fullmatch(plain)
 
 
@@ -265,7 +277,7 @@ def _cut(text: str) -> str:
     if len(text) <= LONGEST_UPDATE:
         return text
     kept = ""
-    for sentence in whole_sentences(text):
+    for sentence in split_sentences(text):
         longer = f"{kept} {sentence}".strip()
         if len(longer) > LONGEST_UPDATE:
             break
@@ -291,8 +303,8 @@ def _ended(sentence: str) -> str:
 
 def join_analyses(earlier: Analysis, later: Analysis) -> Analysis:
     """The analysis of a fragment that was read in two parts. Where there is too much, what is later counts."""
-    settled = {folded(one) for one in later.signals.resolved_threads}
-    still_open = [one for one in earlier.signals.open_threads if folded(one) not in settled]
+    settled = {casefold(one) for one in later.signals.resolved_threads}
+    still_open = [one for one in earlier.signals.open_threads if casefold(one) not in settled]
     lists = {
         name: _newest([*(still_open if name == "open_threads" else getattr(earlier.signals, name)), *new])
         for name, new in ((name, getattr(later.signals, name)) for name in LISTS)
@@ -307,8 +319,8 @@ def join_analyses(earlier: Analysis, later: Analysis) -> Analysis:
 
 
 def _newest(items: Sequence[str]) -> tuple[str, ...]:
-    once = {folded(one): one for one in items}
-    return items_of(list(once.values())[-MOST_ITEMS:])
+    once = {casefold(one): one for one in items}
+    return parse_items(list(once.values())[-MOST_ITEMS:])
 
 
 def render_analysis(analysis: Analysis) -> str:
@@ -319,7 +331,7 @@ def render_analysis(analysis: Analysis) -> str:
             **analysis.signals.as_json(),
             "mentions": list(analysis.mentions),
             "contradictions": list(analysis.contradictions),
-            **settled_json(analysis.settled),
+            **render_settled(analysis.settled),
         }
     )
 
@@ -337,10 +349,10 @@ def parse_analysis(text: str) -> Analysis:
     names = [one for one in mentions if isinstance(one, str)] if isinstance(mentions, list) else []
     return Analysis(
         summary_update=update if isinstance(update, str) else "",
-        signals=signals_of(found),
+        signals=parse_signals(found),
         mentions=tuple(names[:MOST_MENTIONS]),
-        contradictions=items_of(found.get("contradictions")),
-        settled=settled_of(found.get("settled")),
+        contradictions=parse_items(found.get("contradictions")),
+        settled=parse_settled(found.get("settled")),
     )
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from previously.core.messages import Message, Role
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.tokens import message_tokens
 from previously.folds.prompts.templates import render_message
-from previously.text.numbers import LANGUAGES, numbers_in
+from previously.text.numbers import LANGUAGES, find_numbers
 
 LONGEST = 2
 """A chapter without a scene end closes at so many times the length from which on one is looked for."""
@@ -200,7 +200,7 @@ def _is_numbered(line: str) -> bool:
 
 
 def _is_number_word(word: str) -> bool:
-    return any(numbers_in(word, language) for language in LANGUAGES)
+    return any(find_numbers(word, language) for language in LANGUAGES)
 
 
 def is_scene_end(item: OnPath, following: OnPath) -> bool:

@@ -14,21 +14,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from previously.core.asking import ModelRequest
 from previously.core.messages import Image, Message, Part, Role, Text, ToolCall, ToolResult
+from previously.core.model_io import ModelRequest
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.brief_checks import bound_brief, restore_facts
 from previously.folds.builtin.brief import redact_brief, write_brief
-from previously.folds.checks import Accepted, Refused, declines, is_open_block, is_tool_call, strip_reasoning
+from previously.folds.checks import Accepted, Refused, is_open_block, is_refusal, is_tool_call, strip_reasoning
 from previously.folds.checks.judgement import read_text
 from previously.folds.conversation.secrets import redact
 from previously.folds.conversation.sections import TITLES, Brief, extend_brief, parse_brief, render_brief
 from previously.folds.fold import NoteFold
 from previously.folds.json_answer import DECLINED, LONGEST_ANSWER, refuse_shape
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template
-from previously.text.language import wrong_language
+from previously.text.language import find_wrong_language
 
 MOST_TOKENS = 1_500
 """The longest brief that a model is asked for: what is beyond it in a larger cap is room for what is put back."""
@@ -107,7 +107,7 @@ class BriefFold(NoteFold):
             return refused
         brief, dropped = self._without_talk_of_folding(brief)
         before = parse_brief(self.so_far)
-        wrong = wrong_language(_prose_of(self.delta, before), _prose(brief))
+        wrong = find_wrong_language(_prose_of(self.delta, before), _prose(brief))
         if wrong:
             return refuse_shape(f"it is in {wrong}; write in the language of the conversation")
         brief, back = restore_facts(brief, write_brief(self.delta, before), before, self.pins)
@@ -136,7 +136,7 @@ class BriefFold(NoteFold):
         if is_tool_call(text):
             return refuse_shape("it is a tool call instead of a text")
         said = " ".join(brief.items()) or text
-        if declines(said) and (brief.is_empty or count_words(said) <= _SHORT):
+        if is_refusal(said) and (brief.is_empty or count_words(said) <= _SHORT):
             return DECLINED
         if len(_ECHOED.findall(text)) >= _ECHOES or self._copies(brief, text):
             return refuse_shape("it copies the conversation instead of telling what matters")

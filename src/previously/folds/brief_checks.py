@@ -27,6 +27,7 @@ from previously.folds.conversation.sections import (
     is_failure,
     render_brief,
 )
+from previously.text.words import find_words
 
 _LONG, _SHORT = 400, 160
 """Characters to which long items are cut before any is left out."""
@@ -185,7 +186,6 @@ MOST_COMMANDS = 8
 MOST_DECISIONS = 10
 """Decisions in the agent's words that are put back, the newest; of what failed, all are."""
 
-_WORD = re.compile(r"[^\W_]{2,}")
 _IDENTIFIER = re.compile(
     r"`[^`\n]{2,200}`|(?<![\w/])(?:[\w.~@\-]{0,80}/){1,20}[\w.@\-]{1,80}|\b\w{1,80}[._]\w[\w.]{0,80}\b|"
     r"\b[a-z]+[A-Z]\w{0,80}\b|"
@@ -279,4 +279,4 @@ def _is_said(rule: str, lower: str, items: list[frozenset[str]]) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+    return frozenset(word for word in find_words(text.casefold()) if len(word) > 1)

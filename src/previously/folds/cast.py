@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from previously.core.asking import ModelRequest
-from previously.core.cast import Fact, Knowledge, knowledge_of, one_line
+from previously.core.cast import Fact, Knowledge, cut_line, parse_knowledge
+from previously.core.json_values import clean
 from previously.core.messages import Message
-from previously.core.text import clean
+from previously.core.model_io import ModelRequest
+from previously.core.presence import may_know
+from previously.core.scripts import casefold, count_words
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name, knows_of
-from previously.core.words import count_words
 from previously.folds.cast_facts import CastAnswer, FactPointer, apply_diff, resolve_answer
 from previously.folds.checks import Accepted, Refused
 from previously.folds.checks.verdict import clip_words
@@ -34,7 +34,7 @@ from previously.folds.json_answer import (
     refuse_shape,
 )
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_transcript
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 MOST_SENTENCES = 5
 LEAST_SENTENCES = 3
@@ -91,7 +91,7 @@ class CastFold(NoteFold):
 
     def __post_init__(self) -> None:
         # The one rule that may never be forgotten is not left to those who make notes. Nobody witnesses nothing.
-        known = (one for one in self.delta if self.name.strip() and knows_of(self.name, one))
+        known = (one for one in self.delta if self.name.strip() and may_know(self.name, one))
         object.__setattr__(self, "delta", tuple(known))
 
     @classmethod
@@ -104,7 +104,7 @@ class CastFold(NoteFold):
     @property
     def before(self) -> Knowledge:
         """Return what they knew before."""
-        return knowledge_of(self.so_far)
+        return parse_knowledge(self.so_far)
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
@@ -113,7 +113,7 @@ class CastFold(NoteFold):
         system, user = fill_template(
             template,
             {
-                "name": defuse_tags(one_line(self.name, LONGEST_NAME)),
+                "name": defuse_tags(cut_line(self.name, LONGEST_NAME)),
                 "summary": defuse_tags(before.summary) or "(nothing yet)",
                 "facts": defuse_tags(facts) or "(no facts yet)",
                 "events": render_transcript(self.delta) or "(nothing)",
@@ -147,7 +147,7 @@ class CastFold(NoteFold):
 
 def is_self(name: str, other: str) -> bool:
     """Return whether two names are one person's: the same, or one a part of the other."""
-    one, two = set(folded_name(name).split()), set(folded_name(other).split())
+    one, two = set(casefold(name).split()), set(casefold(other).split())
     return bool(one) and bool(two) and (one <= two or two <= one)
 
 
@@ -157,7 +157,7 @@ def _warnings(wanted: CastAnswer, *, cut: bool) -> tuple[str, ...]:
         warnings.append(f"the summary was cut to {MOST_SENTENCES} sentences and {MOST_WORDS} words")
     if not wanted.summary:
         warnings.append("there was no summary; the earlier one stays")
-    elif len(whole_sentences(wanted.summary)) < LEAST_SENTENCES:
+    elif len(split_sentences(wanted.summary)) < LEAST_SENTENCES:
         warnings.append(f"the summary has fewer than {LEAST_SENTENCES} sentences")
     if wanted.whole:
         warnings.append("it gave all facts instead of what changed")
@@ -167,7 +167,7 @@ def _warnings(wanted: CastAnswer, *, cut: bool) -> tuple[str, ...]:
 def bound_summary(summary: str) -> tuple[str, bool]:
     """A summary of at most five sentences and so many words, and whether it had to be cut."""
     text = " ".join(clean(summary)[0].split())
-    sentences = whole_sentences(text)
+    sentences = split_sentences(text)
     kept: list[str] = []
     words = characters = 0
     for sentence in sentences[:MOST_SENTENCES]:
@@ -228,7 +228,7 @@ def read_cast_answer(answer: str) -> CastAnswer | Refused:
         remove=_pointed(_first(fields, _REMOVES)),
         update=_updates(_first(fields, _UPDATES)),
         whole=_texts(_first(fields, _WHOLE)),
-        about=one_line(read_text_value(_first(fields, _NAMES))),
+        about=cut_line(read_text_value(_first(fields, _NAMES))),
     )
 
 
@@ -261,7 +261,7 @@ def _items(given: object) -> list[object]:
 
 
 def _texts(given: object) -> tuple[str, ...]:
-    lines = (one_line(_LISTED.sub("", _said(one), count=1)) for one in _items(given))
+    lines = (cut_line(_LISTED.sub("", _said(one), count=1)) for one in _items(given))
     return tuple(line for line in lines if line and line.casefold() not in _EMPTY)
 
 
@@ -287,7 +287,7 @@ def _as_pointed(given: object) -> FactPointer | None:
     number = _NUMBER.fullmatch(given.strip())
     if number:
         return int(number[1])
-    line = one_line(_LISTED.sub("", given, count=1))
+    line = cut_line(_LISTED.sub("", given, count=1))
     return line if line and line.casefold() not in _EMPTY else None
 
 

@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from previously.core.cast import MOST_FACTS, Fact, Knowledge, each_once
-from previously.core.signals import folded
+from previously.core.cast import MOST_FACTS, Fact, Knowledge, drop_repeats
+from previously.core.scripts import casefold
 from previously.folds.builtin.quotes import is_promise
-from previously.text.numbers import values_in
-from previously.text.sentences import whole_sentences
-from previously.text.words import content_of, keys_of
+from previously.text.compare import find_terms
+from previously.text.numbers import find_values
+from previously.text.sentences import split_sentences
+from previously.text.words import WORD, make_key, make_keys
 
 ALIKE = 2 / 3
 """The share of all telling words of two wordings that has to be in both, for one to point at the other."""
@@ -41,9 +42,6 @@ _TURNS = re.compile(
     r"once|former|almost|nearly)\b|n't\b|ない|没|不"
 )
 """Words that turn what a fact says into something else, however few they are."""
-
-
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 FactPointer = str | int
@@ -106,22 +104,22 @@ def resolve_answer(held: Sequence[Fact], wanted: CastAnswer, learnt: Callable[[s
             if is_fuller(text, one.text):
                 gone[one.text] = None
         for earlier in [one.text for one in new.values() if is_fuller(text, one.text)]:
-            del new[folded(earlier)]
-        new[folded(text)] = learnt(text)
+            del new[casefold(earlier)]
+        new[casefold(text)] = learnt(text)
 
     for pointed in wanted.remove:
         if (found := find_fact(pointed, held)) is not None:
             gone[found.text] = None
     for old, text in wanted.update:
         found = find_fact(old, held)
-        if found is not None and folded(found.text) == folded(text):
+        if found is not None and casefold(found.text) == casefold(text):
             continue
         if found is not None:
             gone[found.text] = None
-        if any(folded(one.text) == folded(text) for one in left()):
+        if any(casefold(one.text) == casefold(text) for one in left()):
             continue
         if found is not None:
-            new.setdefault(folded(text), learnt(text))
+            new.setdefault(casefold(text), learnt(text))
         else:
             add(text)
     for text in wanted.add:
@@ -139,26 +137,26 @@ def _take_whole(
     add: Callable[[str], None],
 ) -> None:
     """Take in a list of all facts: those that stand as they are first, so that none is taken for another."""
-    same = {folded(text) for text in whole}
-    others = [fact for fact in left if folded(fact.text) not in same]
+    same = {casefold(text) for text in whole}
+    others = [fact for fact in left if casefold(fact.text) not in same]
     for text in whole:
-        if any(folded(fact.text) == folded(text) for fact in left):
+        if any(casefold(fact.text) == casefold(text) for fact in left):
             continue
         found = find_fact(text, others)
         if found is not None and not tells_nothing_new(text, found.text):
             others.remove(found)
             gone[found.text] = None
-            new.setdefault(folded(text), learnt(text))
+            new.setdefault(casefold(text), learnt(text))
         elif found is None:
             add(text)
 
 
 def apply_diff(held: Iterable[Fact], diff: FactDiff) -> tuple[Fact, ...]:
     """The facts after a diff, at most `MOST_FACTS`."""
-    new = {folded(fact.text) for fact in diff.new}
-    gone = {folded(text) for text in diff.gone}
-    kept = [fact for fact in held if folded(fact.text) not in gone | new]
-    return _bounded(kept, each_once(diff.new))
+    new = {casefold(fact.text) for fact in diff.new}
+    gone = {casefold(text) for text in diff.gone}
+    kept = [fact for fact in held if casefold(fact.text) not in gone | new]
+    return _bounded(kept, drop_repeats(diff.new))
 
 
 def _bounded(old: Sequence[Fact], new: Sequence[Fact]) -> tuple[Fact, ...]:
@@ -182,7 +180,7 @@ def find_fact(pointed: FactPointer, held: Sequence[Fact]) -> Fact | None:
     if isinstance(pointed, int):
         return held[pointed - 1] if 1 <= pointed <= len(held) else None
     exact = [fact for fact in held if fact.text == pointed]
-    exact = exact or [fact for fact in held if folded(fact.text) == folded(pointed)]
+    exact = exact or [fact for fact in held if casefold(fact.text) == casefold(pointed)]
     if exact:
         return exact[0]
     scored = sorted(
@@ -211,7 +209,7 @@ def measure_likeness(pointed: str, fact: str) -> float:
 
 def tells_nothing_new(text: str, fact: str) -> bool:
     """Return whether a fact already says all that a wording says."""
-    if folded(text).rstrip(".!") == folded(fact).rstrip(".!"):
+    if casefold(text).rstrip(".!") == casefold(fact).rstrip(".!"):
         return True
     one, other = _wording(text), _wording(fact)
     if len(one.terms) < 2 or one.turns != other.turns or one.numbers != other.numbers:
@@ -229,11 +227,11 @@ def is_fuller(text: str, fact: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _wording(text: str) -> _Wording:
-    capitals = [word.casefold() for word in _WORD.findall(text) if word[0].isupper()]
+    capitals = [make_key(word) for word in WORD.findall(text) if word[0].isupper()]
     return _Wording(
-        tuple(dict.fromkeys(content_of(text))),
+        tuple(dict.fromkeys(find_terms(text))),
         tuple(dict.fromkeys(capitals)),
-        values_in(text),
+        find_values(text),
         frozenset(_TURNS.findall(text.replace("’", "'").lower())),
     )
 
@@ -280,14 +278,14 @@ def find_knowers(knowledge: Mapping[str, Knowledge], terms: str) -> list[Knower]
     ranked: list[tuple[float, int, str, Knower]] = []
     for name, known in knowledge.items():
         facts = [(share, fact) for fact in known.facts if (share := _share(asked, fact.text))]
-        said = [(share, one) for one in whole_sentences(known.summary) if (share := _share(asked, one))]
+        said = [(share, one) for one in split_sentences(known.summary) if (share := _share(asked, one))]
         if not facts and not said:
             continue
         facts.sort(key=lambda one: (-one[0], -one[1].since))
         said.sort(key=lambda one: -one[0])
         best = max(share for share, _ in [*facts, *said])
         row = Knower(name, tuple(fact for _, fact in facts), tuple(one for _, one in said))
-        ranked.append((-best, -len(facts), folded(name), row))
+        ranked.append((-best, -len(facts), casefold(name), row))
     return [row for *_, row in sorted(ranked, key=lambda one: one[:3])]
 
 
@@ -301,9 +299,9 @@ def _share(asked: frozenset[str], text: str) -> float:
 def _terms_of(text: str) -> frozenset[str]:
     """The telling words and numbers of a text; all its words where none is telling."""
     text = unicodedata.normalize("NFKC", text)
-    return frozenset([*content_of(text), *(f"#{value:g}" for value in values_in(text))]) or _words_of(text)
+    return frozenset([*find_terms(text), *(f"#{value:g}" for value in find_values(text))]) or _words_of(text)
 
 
 def _words_of(text: str) -> frozenset[str]:
     text = unicodedata.normalize("NFKC", text).casefold()
-    return keys_of(text) | frozenset(text.split())
+    return make_keys(text) | frozenset(text.split())

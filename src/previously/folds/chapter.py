@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role, Text
-from previously.core.paths import OnPath
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.path import OnPath
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens, message_tokens
 from previously.core.versions import Cost, Kind
-from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote_whole
 from previously.folds.checks import (
     Accepted,
@@ -37,7 +37,7 @@ from previously.folds.prompts.templates import (
 )
 from previously.folds.summary import parse_cuts, render_cuts
 from previously.folds.update_answer import END, Sections, judge_section, read_sections
-from previously.text.language import main_language
+from previously.text.language import find_language
 
 TITLE, CHAPTER, SHORT, BACKBONE = "TITLE", "CHAPTER", "SHORT", "BACKBONE"
 PARTS = (TITLE, CHAPTER, SHORT, BACKBONE)
@@ -195,7 +195,7 @@ class ChapterFold(FoldDefaults):
     def _language(self) -> str:
         """Return in which language to answer. Where it is known and not English, it is named: models translate what is
         not said to stay."""
-        language = main_language("\n".join((self.recap, *map(render_message, self.delta))))
+        language = find_language("\n".join((self.recap, *map(render_message, self.delta))))
         if language in ("", None, "English"):
             return "Write in the language of the story; only the headings stay English."
         return f"Write in {language}, the language of the story; only the headings stay English."

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from previously.core.asking import ModelRequest
-from previously.core.cutting import beginning_of
 from previously.core.messages import Message, Role, Text
+from previously.core.model_io import ModelRequest
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote_whole
 from previously.folds.checks import Accepted, Refused, TextRequest, judge_text
 from previously.folds.fold import NoteFold
 from previously.folds.json_answer import refuse_shape
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template
+from previously.text.cuts import cut_to_tokens
 
 NEWEST_SHARE = 4
 """A quarter is kept for the newest summary: what happens next goes on from it."""
@@ -100,4 +100,4 @@ def join_summaries(summaries: Sequence[str], most_tokens: int) -> str:
         newest = quote_whole(texts[-1:], words // NEWEST_SHARE) if len(texts) > 1 else ""
         older = quote_whole(texts[:-1] or texts, max(1, words - count_words(newest)))
         text = quote_whole([older, newest], 0)
-    return beginning_of(text, most_tokens)
+    return cut_to_tokens(text, most_tokens)

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message
-from previously.core.note import Aspect, LoreItem, Note, ThreadChange, ThreadItem
-from previously.core.signals import Settled, Signals, folded, items_of
-from previously.core.state_line import parse_state_line
+from previously.core.note import Aspect, LoreItem, Note, ThreadChange, ThreadItem, parse_state_line
+from previously.core.scene import Settled, Signals, parse_items
+from previously.core.scripts import casefold
 from previously.folds.prompts.templates import defuse_tags, name_speaker, render_message
 from previously.text.cuts import shorten
-from previously.text.language import main_language
-from previously.text.names import Heard, unheard_in
+from previously.text.language import find_language
+from previously.text.names import HeardNames, find_unheard
 
 EARLIER_CHARACTERS = 1_500
 """The room for the story before this chapter: who and why, in some 250 words."""
@@ -165,7 +165,7 @@ def _lines(lines: Sequence[str]) -> str:
 def render_language_rule(delta: Sequence[Message], what: str, kept: str) -> str:
     """Return in which language to answer. Where it is known and not English, it is named: models translate what is not
     said to stay."""
-    language = main_language("\n".join(render_message(one) for one in delta))
+    language = find_language("\n".join(render_message(one) for one in delta))
     named = f"{language}, " if language not in ("", "English") else ""
     return f"Write in {named}the language of the {what}; {kept} stay English."
 
@@ -173,9 +173,9 @@ def render_language_rule(delta: Sequence[Message], what: str, kept: str) -> str:
 def build_stranger_finder(context: NoteContext, delta: Sequence[Message], so_far: str) -> Callable[[str], list[str]]:
     """Return what finds the names in a text of an answer that stand in nothing the model was shown."""
     said = [f"{name_speaker(one)}: {render_message(one)}" for one in delta]
-    heard = Heard([*context.texts, so_far, *said])
-    language = main_language("\n".join(said)) or "English"
-    return lambda text: unheard_in(text, heard, language)
+    heard = HeardNames([*context.texts, so_far, *said])
+    language = find_language("\n".join(said)) or "English"
+    return lambda text: find_unheard(text, heard, language)
 
 
 NO_UPDATE_CONTEXT = UpdateContext()
@@ -208,7 +208,7 @@ def name_threads(signals: Signals, threads: Sequence[tuple[str, str]]) -> tuple[
         texts.append(rest or words)
         settled[ident] = Settled(ident, rest or words)
     fresh = [item for item in signals.open_threads if _meant(item, threads)[0] is None]
-    changed = replace(signals, open_threads=items_of(fresh), resolved_threads=items_of(texts))
+    changed = replace(signals, open_threads=parse_items(fresh), resolved_threads=parse_items(texts))
     return changed, tuple(settled.values())
 
 
@@ -218,8 +218,8 @@ def _meant(item: str, threads: Sequence[tuple[str, str]]) -> tuple[tuple[str, st
     if found and 0 < int(found[1]) <= len(threads):
         thread = threads[int(found[1]) - 1]
         rest = found[2].strip()
-        return thread, "" if folded(rest) == folded(thread[1]) else rest
-    return next((one for one in threads if folded(one[1]) == folded(item)), None), ""
+        return thread, "" if casefold(rest) == casefold(thread[1]) else rest
+    return next((one for one in threads if casefold(one[1]) == casefold(item)), None), ""
 
 
 def find_state_faults(signals: Signals) -> tuple[str, ...]:
@@ -232,9 +232,9 @@ def build_signals_note(signals: Signals, settled: Iterable[Settled]) -> Note:
     """Return the note in signals. Threads are settled before others are opened: what is opened and settled at once
     stays open, since a settled promise told again costs a line and a lost one costs the story."""
     known = list(settled)
-    named = {folded(one.text) for one in known}
+    named = {casefold(one.text) for one in known}
     threads = [ThreadItem(ThreadChange.SETTLED, one.text, thread=one.thread) for one in known]
-    worded = [one for one in signals.resolved_threads if folded(one) not in named]
+    worded = [one for one in signals.resolved_threads if casefold(one) not in named]
     threads += [ThreadItem(ThreadChange.SETTLED, one) for one in worded]
     threads += [ThreadItem(ThreadChange.NEW, one) for one in signals.open_threads]
     state = [item for line in signals.state_changes if (item := parse_state_line(line))]

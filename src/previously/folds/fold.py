@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self, cast
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.scripts import count_words
 from previously.core.versions import Cost, Kind
-from previously.core.words import count_words
 from previously.folds.checks import Accepted, Refused
 from previously.folds.json_answer import read_answer
 from previously.folds.prompts.templates import Template, render_message, render_transcript

@@ -11,8 +11,8 @@ from typing import Any
 
 from json_repair import repair_json
 
-from previously.core.asking import ModelReply
-from previously.folds.checks import Accepted, RefusalKind, Refused, clip_words, declines, strip_reasoning
+from previously.core.model_io import ModelReply
+from previously.folds.checks import Accepted, RefusalKind, Refused, clip_words, is_refusal, strip_reasoning
 
 LONGEST_ANSWER = 100_000
 """Characters of an answer that are looked at: what is longer ran away."""
@@ -55,7 +55,7 @@ def read_answer(reply: ModelReply) -> str | Refused:
         return refuse_shape("it is empty")
     if reply.finish_reason == "length":
         return refuse_shape("it was cut off; answer more briefly")
-    if reply.finish_reason == "content_filter" or ("{" not in text and declines(text)):
+    if reply.finish_reason == "content_filter" or ("{" not in text and is_refusal(text)):
         return DECLINED
     return text
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from previously.core.messages import Message, ToolCall
-from previously.core.pairing import units
-from previously.core.paths import OnPath, opening_of
-from previously.core.spans import Span
+from previously.core.pairing import find_units
+from previously.core.path import OnPath, Span, find_opening
+from previously.core.scripts import count_words
 from previously.core.tokens import message_tokens
 from previously.core.versions import LiveVersion
-from previously.core.words import count_words
 from previously.folds.boundary import LAST_QUARTER, is_scene_end
 from previously.folds.brief import MOST_TOKENS, BriefFold
 from previously.folds.builtin.quotes import renumber_live
@@ -176,7 +175,7 @@ def _between_units(items: Sequence[OnPath]) -> Collection[int]:
     messages = [item.entry.message for item in items]
     if not any(isinstance(part, ToolCall) for message in messages for part in message.parts):
         return range(len(messages) + 1)
-    return {unit.stop for unit in units(messages)}
+    return {unit.stop for unit in find_units(messages)}
 
 
 def _reached(messages: int, words: int, tokens: int, rules: RecapRules) -> str:
@@ -189,7 +188,7 @@ def _reached(messages: int, words: int, tokens: int, rules: RecapRules) -> str:
 
 def skip_opening(items: Sequence[OnPath]) -> tuple[Message, ...]:
     """The messages, without the opening, which is no event."""
-    opening = len(opening_of(items)) if items and items[0].position == 0 else 0
+    opening = len(find_opening(items)) if items and items[0].position == 0 else 0
     return tuple(item.entry.message for item in items[opening:])
 
 

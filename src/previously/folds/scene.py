@@ -15,12 +15,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
-from previously.core.asking import ModelRequest
-from previously.core.cutting import beginning_of
-from previously.core.lore import TYPES, Described, Scene, known_type
 from previously.core.messages import Message
+from previously.core.model_io import ModelRequest
 from previously.core.note import LoreItem, Note
-from previously.core.signals import NO_SIGNALS, Signals, folded, items_of, settled_json, settled_of, signals_of
+from previously.core.scene import (
+    NO_SIGNALS,
+    TYPES,
+    Described,
+    Scene,
+    Signals,
+    find_type,
+    parse_items,
+    parse_settled,
+    parse_signals,
+    render_settled,
+)
+from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import quote
@@ -47,7 +57,8 @@ from previously.folds.json_answer import (
 )
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_transcript
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate_scene
-from previously.text.sentences import whole_sentences
+from previously.text.cuts import cut_to_tokens
+from previously.text.sentences import split_sentences
 
 ANSWER_TOKENS = 2_500
 """Room for an answer: a summary and a dozen entries of ordinary size."""
@@ -80,8 +91,8 @@ class SceneFold(NoteFold):
         """The question for a model."""
         earlier = parse_scene(self.so_far)
         described = [LoreItem(one.name, one.type, one.keywords, one.content) for one in earlier.entries]
-        anew = {folded(one.name) for one in described}
-        known = (*described, *(one for one in self.context.known if folded(one.name) not in anew))
+        anew = {casefold(one.name) for one in described}
+        known = (*described, *(one for one in self.context.known if casefold(one.name) not in anew))
         beginning = "This was noted of how the scene begins, which is not shown; do not tell it again."
         system, user = fill_template(
             template,
@@ -127,7 +138,7 @@ class SceneFold(NoteFold):
         while estimate_tokens(summary) > MOST_SUMMARY_TOKENS and words > 1:
             words //= 2
             summary = quote(earlier.summary, self.delta, self.first, words)
-        told = beginning_of(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
+        told = cut_to_tokens(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
         return Accepted(render_scene(replace(earlier, summary=told)))
 
     def _without_strangers(self, scene: Scene) -> tuple[Scene, list[str]]:
@@ -174,7 +185,7 @@ def _both(first: Signals, second: Signals) -> Signals:
 
 
 def _newest(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    return tuple(reversed(items_of([*reversed(second), *reversed(first)])))
+    return tuple(reversed(parse_items([*reversed(second), *reversed(first)])))
 
 
 _LIST = {"type": "array", "items": {"type": "string"}}
@@ -276,7 +287,7 @@ def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
     for field, others in _FIELDS.items():
         _take(entry, given, field, others)
     if isinstance(entry.get("type"), str):
-        entry["type"] = known_type(entry["type"])
+        entry["type"] = find_type(entry["type"])
     keywords = entry.get("keywords")
     if isinstance(keywords, str):
         entry["keywords"] = [one.strip() for one in _COMMAS.split(keywords) if one.strip()]
@@ -293,7 +304,7 @@ def read_scene(given: Mapping[str, Any]) -> Scene:
     entries = given.get("lorebooks")
     found = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
     described = tuple(one for one in found if one.name)
-    return Scene(read_text_value(summary), described, signals_of(given), settled_of(given.get("settled")))
+    return Scene(read_text_value(summary), described, parse_signals(given), parse_settled(given.get("settled")))
 
 
 def _described(given: Mapping[str, Any]) -> Described:
@@ -313,7 +324,7 @@ def list_once(texts: Iterable[str]) -> tuple[str, ...]:
     for text in texts:
         line = " ".join(text.split())
         if line:
-            found.setdefault(folded(line), line)
+            found.setdefault(casefold(line), line)
     return tuple(found.values())
 
 
@@ -330,7 +341,7 @@ def render_scene(scene: Scene) -> str:
     """A scene as the text of a version: canonical JSON. Signals that are not there take no room."""
     lists = {name: items for name, items in scene.signals.as_json().items() if items}
     entries = [dump_entry(one) for one in scene.entries]
-    return dump_canonical({"summary": scene.summary, "lorebooks": entries, **lists, **settled_json(scene.settled)})
+    return dump_canonical({"summary": scene.summary, "lorebooks": entries, **lists, **render_settled(scene.settled)})
 
 
 def parse_scene_note(text: str) -> Note:
@@ -357,7 +368,7 @@ def keep_newest(entries: Iterable[Described]) -> tuple[Described, ...]:
 
 def build_thing_key(entry: Described) -> tuple[str, str]:
     """Return what two descriptions of one thing have in common: name and type, folded."""
-    return folded(entry.name), folded(entry.type)
+    return casefold(entry.name), casefold(entry.type)
 
 
 def unite_entries(entries: Iterable[Described]) -> tuple[Described, ...]:
@@ -370,7 +381,7 @@ def unite_entries(entries: Iterable[Described]) -> tuple[Described, ...]:
 
 
 def _unite(first: Described, second: Described) -> Described:
-    known = {folded(sentence) for sentence in whole_sentences(first.content)}
-    fresh = [sentence for sentence in whole_sentences(second.content) if folded(sentence) not in known]
+    known = {casefold(sentence) for sentence in split_sentences(first.content)}
+    fresh = [sentence for sentence in split_sentences(second.content) if casefold(sentence) not in known]
     content = " ".join([first.content, *fresh]).strip()
     return Described(first.name, first.type, list_once([*first.keywords, *second.keywords]), content)

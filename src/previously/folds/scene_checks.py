@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from previously.core.generic_words import is_generic
-from previously.core.lore import TYPES
-from previously.core.signals import Signals, folded
+from previously.core.scene import TYPES, Signals
+from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
 from previously.folds.checks.verdict import clip_words
-from previously.text.sentences import QUOTED, whole_sentences
-from previously.text.words import content_of
+from previously.text.compare import find_terms
+from previously.text.sentences import QUOTED, split_sentences
+from previously.text.stopwords import is_generic
 
 MOST_SUMMARY_TOKENS = 500
 """A longer summary is refused."""
@@ -103,7 +103,7 @@ def _list_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
         yield from _entry_faults(where, entry)
         name, kind = entry.get("name"), entry.get("type")
         if isinstance(name, str) and isinstance(kind, str) and name.strip():
-            first = seen.setdefault((folded(name), folded(kind)), index)
+            first = seen.setdefault((casefold(name), casefold(kind)), index)
             if first != index:
                 yield SceneFault(where, f"has the same name and type as lorebooks[{first}]: {clip_words(name)}")
 
@@ -125,7 +125,7 @@ def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[SceneFault]:
         wrong = _text_fault(entry, field)
         if wrong:
             yield SceneFault(f"{where}.{field}", wrong)
-        elif field == "type" and folded(entry["type"]) not in TYPES:
+        elif field == "type" and casefold(entry["type"]) not in TYPES:
             yield SceneFault(f"{where}.type", f"{clip_words(entry['type'])!r} is not one of {', '.join(TYPES)}")
         elif field == "name" and len(entry["name"]) > HARD_LIMIT:
             yield SceneFault(f"{where}.name", f"has {len(entry['name'])} characters, over the limit of {HARD_LIMIT}")
@@ -176,8 +176,8 @@ def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Itera
     name, kind, content, keywords = (entry.get(field) for field in ("name", "type", "content", "keywords"))
     if isinstance(name, str) and len(name) > LONGEST_NAME:
         yield SceneFault(f"{where}.name", f"has {len(name)} characters; a name is shorter")
-    if isinstance(kind, str) and kind not in TYPES and folded(kind) in TYPES:
-        yield SceneFault(f"{where}.type", f"should be written {folded(kind)!r}")
+    if isinstance(kind, str) and kind not in TYPES and casefold(kind) in TYPES:
+        yield SceneFault(f"{where}.type", f"should be written {casefold(kind)!r}")
     if isinstance(keywords, list):
         yield from _keyword_warnings(f"{where}.keywords", [one for one in keywords if isinstance(one, str)])
     if not isinstance(content, str) or not content.strip():
@@ -248,7 +248,7 @@ _IS_A = re.compile(
 
 def find_description(summary: str) -> str:
     """The first words of a summary that describe someone or something; empty where none do."""
-    for sentence in whole_sentences(QUOTED.sub('""', summary[:LONGEST_READ])):
+    for sentence in split_sentences(QUOTED.sub('""', summary[:LONGEST_READ])):
         found = _LOOKS.search(sentence) or _IS_A.search(sentence)
         if not found and not _SETTING.match(sentence):
             found = _APPOSITION.search(sentence)
@@ -282,7 +282,7 @@ def find_timeline(content: str, kind: str) -> str:
     """The first words of an entry that tell what happened, where it mostly does that; empty where it does not."""
     if kind.strip().lower() in TELLING_TYPES:
         return ""
-    sentences = whole_sentences(QUOTED.sub('""', content[:LONGEST_READ]))
+    sentences = split_sentences(QUOTED.sub('""', content[:LONGEST_READ]))
     acts = [sentence for sentence in sentences if _is_act(sentence)]
     marks = [sentence for sentence in sentences if _NEXT.search(sentence)]
     told = list(dict.fromkeys([*marks, *acts]))
@@ -312,12 +312,12 @@ _LEAST_TERMS = 5
 def repeats(summary: str, content: str) -> bool:
     """Return whether an entry says again what the summary says: nearly all of it, or one long sentence of it."""
     summary, content = summary[:LONGEST_READ], content[:LONGEST_READ]
-    told, said = set(content_of(summary)), set(content_of(content))
+    told, said = set(find_terms(summary)), set(find_terms(content))
     if len(said) >= _LEAST_TERMS and len(said & told) >= COVERED * len(said):
         return True
-    of_summary = [set(content_of(sentence)) for sentence in whole_sentences(summary)]
-    for sentence in whole_sentences(content):
-        terms = set(content_of(sentence))
+    of_summary = [set(find_terms(sentence)) for sentence in split_sentences(summary)]
+    for sentence in split_sentences(content):
+        terms = set(find_terms(sentence))
         if len(terms) > _LEAST_TERMS and any(len(terms & one) >= ALIKE * len(terms | one) for one in of_summary):
             return True
     return False

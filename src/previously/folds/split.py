@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 
 from previously.core.messages import Message, Text
-from previously.core.note import Note, note_of, note_text
-from previously.core.pairing import units
+from previously.core.note import Note, parse_note, render_note
+from previously.core.pairing import find_units
 from previously.core.versions import Kind
 from previously.folds.fold import Fold
 from previously.folds.prompts.templates import render_message
+from previously.text.sentences import find_starts
 
 
 def split_fold(fold: Fold, fits: Callable[[Fold], bool], most: int | None = None) -> list[tuple[Message, ...]]:
@@ -32,7 +33,7 @@ def split_messages(delta: Sequence[Message], fits: _Fits, most: int | None = Non
     """Messages in runs that each fit, in order. A call stays with its results. What does not fit by itself is cut
     between its messages, and a message at a paragraph, a sentence or, failing that, anywhere: every word of it is read,
     none twice. After `most` runs the rest is one more, whether it fits or not: to count on would be of no use."""
-    waiting = [tuple(delta[at] for at in unit) for unit in units(delta)]
+    waiting = [tuple(delta[at] for at in unit) for unit in find_units(delta)]
     if not waiting or fits(tuple(delta)):
         return [tuple(delta)]
     found: list[tuple[Message, ...]] = []
@@ -74,8 +75,7 @@ def _fitting(groups: Sequence[tuple[Message, ...]], fits: _Fits, guess: int) -> 
 SMALLEST_PIECE = 200
 """Characters below which a message is not cut any further."""
 
-_CUTS = tuple(re.compile(cut) for cut in (r"\n\s*\n", r"(?<=[.!?。！？])\s+|(?<=[。！？])", r"\s+"))
-"""The places where a long message may be cut, the best first."""
+_PARAGRAPH, _SPACE = re.compile(r"\n\s*\n"), re.compile(r"\s+")
 
 _REACH = 2_000
 """The distance from the middle within which a better place is looked for: a page, so that halves stay halves."""
@@ -83,13 +83,12 @@ _REACH = 2_000
 
 def _halves(text: str) -> tuple[str, str]:
     middle = len(text) // 2
-    reach = min(_REACH, middle - 1)
-    for cut in _CUTS:
-        ends = [found.end() for found in cut.finditer(text, middle - reach, middle + reach)]
-        if ends:
-            at = min(ends, key=lambda end: abs(end - middle))
-            return text[:at], text[at:]
-    return text[:middle], text[middle:]
+    first, end = middle - min(_REACH, middle - 1), middle + min(_REACH, middle - 1)
+    places = [match.end() for match in _PARAGRAPH.finditer(text, first, end)]
+    places = places or [first + start for start in find_starts(text[first:end])[1:]]
+    places = places or [match.end() for match in _SPACE.finditer(text, first, end)]
+    at = min(places, key=lambda place: abs(place - middle), default=middle)
+    return text[:at], text[at:]
 
 
 def join_beside(before: Sequence[tuple[Kind, str]], after: Sequence[tuple[Kind, str]]) -> list[tuple[Kind, str]]:
@@ -102,7 +101,7 @@ def join_beside(before: Sequence[tuple[Kind, str]], after: Sequence[tuple[Kind, 
     if Kind.EPISODE in first and Kind.EPISODE in second:
         found.append((Kind.EPISODE, f"{first[Kind.EPISODE]}\n\n{second[Kind.EPISODE]}"))
     if Kind.NOTE in first and Kind.NOTE in second:
-        notes = note_of(first[Kind.NOTE]), note_of(second[Kind.NOTE])
+        notes = parse_note(first[Kind.NOTE]), parse_note(second[Kind.NOTE])
         lists = {one.name: (*getattr(notes[0], one.name), *getattr(notes[1], one.name)) for one in fields(Note)}
-        found.append((Kind.NOTE, note_text(Note(**lists))))
+        found.append((Kind.NOTE, render_note(Note(**lists))))
     return found

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from previously.core.analyses import Fragment
-from previously.core.quote_lines import PREFIX, first_line
+from previously.core.quote_lines import PREFIX, find_first_line
+from previously.core.scene import Fragment
+from previously.text.sentences import find_starts
 
 THRESHOLD = 4
 """The number of the newest positions that are not applied yet: the view shows them verbatim."""
@@ -98,7 +99,6 @@ def append_text(summary: str, addition: str) -> str:
     return f"{summary}{'' if summary.endswith(BETWEEN) else BETWEEN}{addition}"
 
 
-_SENTENCE = re.compile(r"(?<=[.!?…。！？\"”])\s+|(?<=[。！？])|\n+")
 _SPACE = re.compile(r"\s+")
 _NEAR = 5
 """A better place to cut is taken within a fifth of the target."""
@@ -114,15 +114,13 @@ def compact_summary(
         return summary
     room = target - len(PREFIX)
     kept = summary[len(summary) - room :]
-    line = first_line(kept)
+    line = find_first_line(kept)
     if line:
         return PREFIX + kept[line:]  # a quotation that lost its number would be nobody's
-    for place in (_SENTENCE, _SPACE):
-        cut = place.search(kept, 0, room // _NEAR)
-        if cut and kept[cut.end() :].strip():
-            kept = kept[cut.end() :]
-            break
-    return PREFIX + kept.lstrip()
+    near = room // _NEAR
+    places = [start for start in find_starts(kept)[1:] if start <= near]
+    places = places or [match.end() for match in _SPACE.finditer(kept, 0, near) if kept[match.end() :].strip()]
+    return PREFIX + kept[places[0] if places else 0 :].lstrip()
 
 
 @dataclass(frozen=True, slots=True)

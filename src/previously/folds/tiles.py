@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from previously.core.digests import span_key
-from previously.core.paths import OnPath
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span
 from previously.core.versions import Status, Version
 from previously.folds.boundary import is_scene_end
 from previously.folds.update import Part

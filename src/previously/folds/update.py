@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import ClassVar
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role
-from previously.core.note import NO_NOTE, LoreItem, Note, note_text, said_key
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.note import NO_NOTE, LoreItem, Note, render_note, said_key
+from previously.core.scripts import casefold, count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind
-from previously.core.witnessing import folded_name
-from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
 from previously.folds.checks import (
@@ -51,9 +50,9 @@ from previously.folds.update_answer import (
     judge_section,
     read_sections,
 )
-from previously.text.language import main_language
-from previously.text.names import Heard, unheard_in
-from previously.text.numbers import numbers_in
+from previously.text.language import find_language
+from previously.text.names import HeardNames, find_unheard
+from previously.text.numbers import find_numbers
 
 UPDATED = "update"
 """The mark that a recap carries which an update made: its span has an episode and a note, or is to have them."""
@@ -201,7 +200,7 @@ class UpdateFold(FoldDefaults):
     def _language(self) -> str:
         """Return in which language to answer. Where it is known and not English, it is named: models translate what is
         not said to stay."""
-        language = main_language("\n".join(render_message(one) for _, one in self.shown))
+        language = find_language("\n".join(render_message(one) for _, one in self.shown))
         kept = "the words new, now, settled, earlier, ended and ends at"
         if language == "English":
             return f"Write in the language of the new messages; only the headings and {kept} stay English."
@@ -286,7 +285,7 @@ class UpdateFold(FoldDefaults):
     ) -> Accepted | Refused:
         beside = list(closing)
         if note is not None:
-            beside.insert(0, (Kind.NOTE, note_text(note)))
+            beside.insert(0, (Kind.NOTE, render_note(note)))
         if EPISODE in texts:
             beside.insert(0, (Kind.EPISODE, texts[EPISODE].text))
         if RECAP in texts:
@@ -355,7 +354,7 @@ class UpdateFold(FoldDefaults):
         if self.part.has_recap:
             return Accepted(quote(self.context.recap, said, first, self.recap_words))
         episode = [(Kind.EPISODE, quote("", said, first, self.episode_words))] if self.part.has_episode else []
-        return Accepted("", beside=(*episode, *([(Kind.NOTE, note_text(NO_NOTE))] if self.part.has_lists else [])))
+        return Accepted("", beside=(*episode, *([(Kind.NOTE, render_note(NO_NOTE))] if self.part.has_lists else [])))
 
     def rehearse(self, *, by_model: bool) -> Rehearsal:
         read = estimate_read(self)
@@ -373,7 +372,7 @@ class UpdateFold(FoldDefaults):
     @property
     def _writers(self) -> frozenset[str]:
         """Return who wrote the new messages: only they can be players of them."""
-        return frozenset(folded_name(one.speaker or "") for _, one in self.shown)
+        return frozenset(casefold(one.speaker or "") for _, one in self.shown)
 
     def _read_note(self, sections: Sections, reply: ModelReply) -> tuple[Note | None, list[str]]:
         """Return the note, or None where the lists are missing, cut off or cannot be read at all."""
@@ -398,9 +397,9 @@ class UpdateFold(FoldDefaults):
 
     def _in_sight(self, item: LoreItem) -> LoreItem:
         """Return a description with what stands for the one that was shown of the same thing."""
-        words = set(folded_name(item.name).split())
+        words = set(casefold(item.name).split())
         for shown in self.context.known:
-            others = set(folded_name(shown.name).split())
+            others = set(casefold(shown.name).split())
             if words <= others or others <= words:
                 return replace(item, in_sight_of=said_key(shown.content))
         return item
@@ -408,12 +407,12 @@ class UpdateFold(FoldDefaults):
     def _without_strangers(self, note: Note, dropped: list[str]) -> Note:
         """Return a note without items that name somebody nobody has heard of; what is noted counts as heard later."""
         said = [f"{name_speaker(one)}: {render_message(one)}" for _, one in self.shown]
-        heard = Heard([*self.context.texts, self.context.recap, *said])
-        language = main_language("\n".join(said)) or "English"
+        heard = HeardNames([*self.context.texts, self.context.recap, *said])
+        language = find_language("\n".join(said)) or "English"
 
         def is_heard(words: str, name: str = "") -> bool:
             """Names are told by capitals inside a sentence, so a name by itself is put into one."""
-            strangers = [*unheard_in(f"of {name}.", heard, language), *unheard_in(words, heard, language)]
+            strangers = [*find_unheard(f"of {name}.", heard, language), *find_unheard(words, heard, language)]
             dropped.extend(f"the name {one} stands nowhere: {name} {words[:120]}" for one in strangers[:1])
             return not strangers
 
@@ -424,11 +423,11 @@ class UpdateFold(FoldDefaults):
             learnt=tuple(one for one in note.learnt if is_heard(one.text)),
             lore=tuple(one for one in note.lore if is_heard(one.content, one.name if one.type in PEOPLE else "")),
             players=tuple(
-                one for one in note.players if folded_name(one.player) in self._writers and is_heard("", one.character)
+                one for one in note.players if casefold(one.player) in self._writers and is_heard("", one.character)
             ),
         )
 
 
 def _sums(sections: Sections) -> str:
     """Return the numbers of the state that an answer gives. Sums are reckoned there, and the texts may tell them."""
-    return " ".join(one.written for line in sections.items(STATE) for one in numbers_in(line))
+    return " ".join(one.written for line in sections.items(STATE) for one in find_numbers(line))

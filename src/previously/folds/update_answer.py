@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from previously.core.asking import ModelReply
+from previously.core.model_io import ModelReply
 from previously.core.note import (
     Aspect,
     LearntItem,
@@ -23,8 +23,8 @@ from previously.core.note import (
     ThreadItem,
     WishItem,
 )
-from previously.core.witnessing import folded_name
-from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, declines, judge, strip_reasoning
+from previously.core.scripts import casefold
+from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, is_refusal, judge, strip_reasoning
 
 EPISODE, RECAP = "EPISODE", "RECAP"
 THREADS, STATE, PRESENT, LEARNT, LORE, PLAYERS, WISHES, SCENES = (
@@ -320,8 +320,8 @@ class NoteReader:
             plays = _names(match["text"]) if match else ()
             if len(names) != 1 or len(plays) != 1 or not numbers:
                 self._drop(line, "a player is a message, one writer and one character")
-            elif len(found) < MOST_PLAYERS and folded_name(names[0]) != folded_name(plays[0]):
-                found[folded_name(names[0])] = PlayerItem(names[0], plays[0], numbers[0])
+            elif len(found) < MOST_PLAYERS and casefold(names[0]) != casefold(plays[0]):
+                found[casefold(names[0])] = PlayerItem(names[0], plays[0], numbers[0])
         return tuple(found.values())
 
     def _wishes(self, lines: Sequence[str]) -> tuple[WishItem, ...]:
@@ -366,7 +366,7 @@ def read_sections(reply: ModelReply, headings: Mapping[str, str], wanted: Sequen
     sections = cut_sections(answer, headings)
     if sections.lines:
         return sections
-    if reply.finish_reason == "content_filter" or declines(answer):
+    if reply.finish_reason == "content_filter" or is_refusal(answer):
         return Refused(RefusalKind.REFUSAL, "the model declined")
     return Refused(RefusalKind.SHAPE, f"it has none of the headings {', '.join(wanted)}")
 

@@ -15,11 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from previously.core.call_ids import with_call_ids
 from previously.core.errors import BadInput
 from previously.core.json_values import kind, parse_json, shown
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, ToolResult, cleaned
-from previously.core.pairing import INTERRUPTED
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, ToolResult, clean_draft
+from previously.core.pairing import INTERRUPTED, add_call_ids
 from previously.formats import claude_code, sweagent
 from previously.formats.claude_code import MARK
 from previously.formats.detect_format import read_story
@@ -105,7 +104,7 @@ def parse_conversation(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -
         try:
             if not isinstance(item, Mapping):
                 raise BadInput(f"it must be an object, not {kind(item)}.")
-            drafts.append(cleaned(read(dict(item)))[0])
+            drafts.append(clean_draft(read(dict(item)))[0])
         except (BadInput, RecursionError) as error:
             why = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number} of {len(listed)} cannot be read: {why}") from None
@@ -182,7 +181,7 @@ def put_system_first(conversation: Conversation) -> Conversation:
     prompts = [body[name] for name in _PROMPTS if body.get(name) and isinstance(body[name], str | list)]
     if not prompts:
         return conversation
-    led = [cleaned(parse_anthropic_message({"role": "system", "content": prompt}))[0] for prompt in prompts]
+    led = [clean_draft(parse_anthropic_message({"role": "system", "content": prompt}))[0] for prompt in prompts]
     return replace(
         conversation,
         drafts=(*led, *conversation.drafts),
@@ -214,7 +213,7 @@ def rewrite_messages(
     was; the brief at `brief_at` stays a message of its own, so that the next fold finds it."""
     to = to or conversation.dialect
     if to is not Dialect.ANTHROPIC:
-        messages = with_call_ids(messages, once=to is Dialect.RESPONSES)
+        messages = add_call_ids(messages, once=to is Dialect.RESPONSES)
     attributes = [_attributes(conversation, at) for at in origin]
     if to is not conversation.dialect or not conversation.items:
         return _write_anew(messages, attributes, to, brief_at)

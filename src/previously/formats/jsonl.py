@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from previously.core.errors import BadInput
 from previously.core.json_values import parse_object
-from previously.core.messages import Draft, cleaned
+from previously.core.messages import Draft, clean_draft
 from previously.formats.files import Document, StorySource
 from previously.wire.chat import parse_chat_message
 
@@ -21,7 +21,7 @@ def read(document: Document) -> StorySource:
     replaced = 0
     for number, line in document.lines():
         try:
-            draft, count = cleaned(parse_chat_message(parse_object(line)))
+            draft, count = clean_draft(parse_chat_message(parse_object(line)))
         except (BadInput, RecursionError) as error:
             raise document.fault(error, number) from None
         drafts.append(draft)

@@ -15,10 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.json_values import parse_json, shown
-from previously.core.messages import Draft, Role, ToolResult, cleaned
-from previously.core.pairing import mended
-from previously.core.text import clean_json
+from previously.core.json_values import clean_json, parse_json, shown
+from previously.core.messages import Draft, Role, ToolResult, clean_draft
+from previously.core.pairing import mend
 from previously.formats.files import Document, SideStory, SourceBranch, StorySource
 
 COMPACTION = "compaction"
@@ -62,9 +61,9 @@ class DraftCleaner:
         self._skipped = skipped
 
     def draft(self, draft: Draft) -> Draft | None:
-        """Return the draft, cleaned; None if no store can keep it."""
+        """Return the draft, clean_draft; None if no store can keep it."""
         try:
-            clean, count = cleaned(draft)
+            clean, count = clean_draft(draft)
         except (BadInput, RecursionError):
             self._skipped["message that cannot be stored"] += 1
             return None
@@ -74,7 +73,7 @@ class DraftCleaner:
     def with_extra(self, draft: Draft, **extra: object) -> Draft:
         """Return the draft with more in its `extra`; without it, and counted, if that cannot be stored."""
         try:
-            clean, count = cleaned(add_marks(draft, **extra))
+            clean, count = clean_draft(add_marks(draft, **extra))
         except (BadInput, RecursionError):
             self._skipped["field that cannot be stored"] += 1
             return draft
@@ -82,7 +81,7 @@ class DraftCleaner:
         return clean
 
     def header(self, header: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a log says beside its messages, cleaned; nothing if it cannot be stored."""
+        """Return what a log says beside its messages, clean_draft; nothing if it cannot be stored."""
         try:
             clean, count = clean_json(dict(header))
         except (BadInput, RecursionError):
@@ -120,7 +119,7 @@ def complete_source(source: StorySource) -> StorySource:
 
 def complete_calls(drafts: Sequence[Draft]) -> list[Draft]:
     """Return the drafts with a result behind every call: moved up if it came late, made if it never came."""
-    mended_calls = mended([draft.message for draft in drafts])
+    mended_calls = mend([draft.message for draft in drafts])
     whole: list[Draft] = []
     places: list[int] = []  # where each draft that is written stood, or that before it
     for message, origin in zip(mended_calls.messages, mended_calls.origin, strict=True):

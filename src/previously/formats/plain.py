@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from previously.core.errors import BadInput
-from previously.core.messages import Draft, Message, Role, Text, cleaned
+from previously.core.messages import Draft, Message, Role, Text, clean_draft
 from previously.formats.files import Document, StorySource
 
 NAME = "text"
@@ -47,7 +47,7 @@ def read(document: Document, user: str | None = None) -> StorySource:
     replaced = 0
     for number, message in parse_messages(document.text(), user):
         try:
-            draft, count = cleaned(Draft(message))
+            draft, count = clean_draft(Draft(message))
         except BadInput as error:
             raise document.fault(error, number) from None
         drafts.append(draft)

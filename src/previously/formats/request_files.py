@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.json_values import kind
-from previously.core.messages import Draft, cleaned
-from previously.core.text import clean_json
+from previously.core.json_values import clean_json, kind
+from previously.core.messages import Draft, clean_draft
 from previously.formats.files import Document, StorySource, read_value
 from previously.wire.anthropic import parse_anthropic_message
 from previously.wire.chat import parse_chat_message
@@ -127,14 +126,14 @@ def _read_list(
 ) -> StorySource:
     new_header, replaced = clean_json(header)
     assert isinstance(new_header, dict)
-    first = [cleaned(draft) for draft in led]
+    first = [clean_draft(draft) for draft in led]
     drafts = [draft for draft, _ in first]
     replaced += sum(count for _, count in first)
     for number, item in enumerate(items, 1):
         try:
             if not isinstance(item, dict):
                 raise BadInput(f"{'an' if what == 'item' else 'a'} {what} must be an object, not {kind(item)}.")
-            draft, count = cleaned(read(item))
+            draft, count = clean_draft(read(item))
         except (BadInput, RecursionError) as error:
             raise document.fault(error, f"{what} {number} of {len(items)}") from None
         drafts.append(draft)

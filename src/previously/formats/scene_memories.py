@@ -11,16 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from previously.core.cutting import length_that_fits
 from previously.core.errors import BadInput
-from previously.core.json_values import BrokenJson, kind, parse_json, shown
-from previously.core.lore import Described, Scene
-from previously.core.text import clean_json
+from previously.core.json_values import BrokenJson, clean_json, kind, parse_json, shown
+from previously.core.scene import Described, Scene
 from previously.core.tokens import estimate_tokens
 from previously.folds.scene import forgive_shape, read_scene, unite_entries
 from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, validate_scene
 from previously.lore.keys import refine_keywords
-from previously.text.sentences import whole_sentences
+from previously.text.cuts import find_fitting_length
+from previously.text.sentences import split_sentences
 
 TOLD_FIELDS = ("narrative", "memorable_events")
 """Fields that tell what happened: they become the summary, in this order, with status and ties between them."""
@@ -149,7 +148,7 @@ def _fit_scene(text: str, entries: tuple[Described, ...]) -> Scene:
 def _cut(text: str) -> tuple[str, str]:
     """Return the whole sentences that fit, and the rest; where not even one fits, as many characters."""
     kept = ""
-    sentences = whole_sentences(text)
+    sentences = split_sentences(text)
     for index, sentence in enumerate(sentences):
         longer = f"{kept} {sentence}".strip()
         if estimate_tokens(longer) > MOST_SUMMARY_TOKENS:
@@ -157,7 +156,7 @@ def _cut(text: str) -> tuple[str, str]:
                 return kept, " ".join(sentences[index:])
             break
         kept = longer
-    at = max(length_that_fits(text, MOST_SUMMARY_TOKENS), 1)
+    at = max(find_fitting_length(text, MOST_SUMMARY_TOKENS), 1)
     return text[:at].strip(), text[at:].strip()
 
 

@@ -31,9 +31,8 @@ from __future__ import annotations
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.json_values import parse_object
-from previously.core.messages import Attributes, Draft, Message, Part, Role, Text, Thinking, cleaned
-from previously.core.text import clean_json
+from previously.core.json_values import clean_json, parse_object
+from previously.core.messages import Attributes, Draft, Message, Part, Role, Text, Thinking, clean_draft
 from previously.formats.files import Document, StorySource
 from previously.wire.fields import parse_time, read_optional_text, refuse
 
@@ -67,7 +66,7 @@ def read(document: Document) -> StorySource:
                 assert isinstance(new_header, dict)
                 header = new_header
             else:
-                draft, count = cleaned(parse_line(item))
+                draft, count = clean_draft(parse_line(item))
                 drafts.append(draft)
         except (BadInput, RecursionError) as error:
             raise document.fault(error, number) from None
@@ -76,7 +75,7 @@ def read(document: Document) -> StorySource:
 
 
 def parse_line(item: dict[str, Any]) -> Draft:
-    """Return one message object with its swipes, not yet cleaned."""
+    """Return one message object with its swipes, not yet clean_draft."""
     text = item.get("mes")
     if not isinstance(text, str):
         if "mes" not in item:

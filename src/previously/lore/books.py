@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from previously.core.errors import BadInput
-from previously.core.signals import folded
+from previously.core.scripts import casefold
 from previously.lore.entry import KeyedEntry, SecondaryLogic
 
 JsonPath = tuple[str, ...]
@@ -79,7 +79,7 @@ def _parse_list(given: Sequence[object], prefix: str, fields: Fields, book: str)
         uid = f"{prefix}/{_find_number(item, place)}"
         entry = _parse_entry(item, uid, book, fields)
         if fields is _PLAIN:
-            uid = f"{prefix}/{entry.type}/{folded(entry.name).replace(' ', '-')}"
+            uid = f"{prefix}/{entry.type}/{casefold(entry.name).replace(' ', '-')}"
         free, count = uid, 1
         while free in entries:
             count += 1

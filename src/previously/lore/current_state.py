@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from previously.core.note import Aspect, StateItem
-from previously.core.signals import folded
-from previously.core.state_line import render_state_line
+from previously.core.note import Aspect, StateItem, render_state_line
+from previously.core.scripts import casefold
 from previously.lore.keys import normalize_name
 from previously.lore.merge import Entries, find_entry
 
@@ -85,7 +84,7 @@ def reduce_current_state(
         newest = max(newest, position)
         new = StateValue(item.thing, item.aspect, " ".join(item.value.split()), position, by)
         replaced = values.pop(place_of(new), None)
-        if replaced is not None and folded(replaced.value) != folded(new.value):
+        if replaced is not None and casefold(replaced.value) != casefold(new.value):
             earlier.append(replaced)
         if new.value:
             values[place_of(new)] = new
@@ -101,13 +100,13 @@ class _Present:
         listed = list(names)
         self._place_of = place_of
         self._places = {place_of(StateValue(name, Aspect.PLACE, "", 0)) for name in listed}
-        self._words = [set(folded(name).split()) for name in listed]
+        self._words = [set(casefold(name).split()) for name in listed]
 
     def has(self, value: StateValue) -> bool:
         """Return whether a value is the place of one of them; what a person wrote never is."""
         if value.aspect is not Aspect.PLACE or value.by == PERSON:
             return False
-        words = set(folded(value.thing).split())
+        words = set(casefold(value.thing).split())
         return self._place_of(value) in self._places or any(
             words_of_name and words_of_name <= words for words_of_name in self._words
         )
@@ -118,7 +117,7 @@ def make_place_finder(lore: Entries) -> Callable[[StateValue], StatePlace]:
 
     def place_of(value: StateValue) -> StatePlace:
         if value.aspect is None:
-            return folded(value.value), None
+            return casefold(value.value), None
         entry = find_entry(lore, value.thing)
         return (entry.key if entry else normalize_name(value.thing)), value.aspect
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 
-from previously.core.note import ThreadChange, said_key
-from previously.core.plain import from_plain, to_plain
-from previously.core.signals import folded
-from previously.core.state_line import parse_state_line
+from previously.core.json_values import make_plain, read_plain
+from previously.core.note import ThreadChange, parse_state_line, said_key
+from previously.core.scripts import casefold
 from previously.lore.current_state import CurrentState, StateValue, make_place_finder
 from previously.lore.entry import EntryKey, LoreEntry, Suggestion
 from previously.lore.keys import is_useful_keyword, normalize_name
@@ -120,14 +119,14 @@ class CorrectedState:
 def render_record(record: HandRecord) -> str:
     """Return a record as it is kept."""
     kind = next(name for name, one in _KINDS.items() if isinstance(record, one))
-    return json.dumps({"kind": kind, **to_plain(record)}, ensure_ascii=False)
+    return json.dumps({"kind": kind, **make_plain(record)}, ensure_ascii=False)
 
 
 def parse_record(text: str) -> HandRecord | None:
     """Return the record in a text; None for what is none."""
     try:
         plain = json.loads(text)
-        return from_plain(_KINDS[plain.pop("kind")], plain)
+        return read_plain(_KINDS[plain.pop("kind")], plain)
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return None
 
@@ -166,7 +165,7 @@ def correct_state(state: State, records: Sequence[tuple[int, HandRecord]]) -> Co
 
 def make_hand_thread_id(text: str) -> str:
     """Return the id of a thread that a person opened: by its words, for its place may move."""
-    return blake2b(folded(text).encode("utf-8", "surrogatepass"), digest_size=8, person=b"prev.hand.1").hexdigest()
+    return blake2b(casefold(text).encode("utf-8", "surrogatepass"), digest_size=8, person=b"prev.hand.1").hexdigest()
 
 
 def _write_entry(before: LoreEntry | None, record: LoreRecord, position: int) -> LoreEntry:
@@ -178,7 +177,7 @@ def _write_entry(before: LoreEntry | None, record: LoreRecord, position: int) ->
         return entry
     new: list[Suggestion] = []
     unseen = before.touched > position or said_key(before.content) not in record.seen
-    if record.content is not None and unseen and folded(before.content) not in folded(record.content):
+    if record.content is not None and unseen and casefold(before.content) not in casefold(record.content):
         new.append(Suggestion("content", before.content, before.touched))
     if record.keywords is not None and before.touched > position:
         known = set(map(normalize_name, record.keywords))

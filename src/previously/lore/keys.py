@@ -21,10 +21,10 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from previously.core.generic_words import is_generic
-from previously.core.signals import folded
-from previously.core.text import clean
+from previously.core.json_values import clean
+from previously.core.scripts import JAMO, OTHER_SPACELESS, SPACELESS, casefold
 from previously.lore.regexes import parse_regex
+from previously.text.stopwords import is_generic
 
 MOST_KEYWORDS = 8
 """Seed 002 asks for 2 to 8."""
@@ -51,7 +51,7 @@ _ARTICLES = ("the ", "a ", "an ")
 def normalize_name(text: str) -> str:
     """Return what two spellings of a key or name share: case, Unicode form, quotes, dashes and articles aside."""
     # Only what stands around it: the apostrophe of "Orla's" is part of the name.
-    name = folded(text.translate(_SPELLINGS)).strip(_MARKS)
+    name = casefold(text.translate(_SPELLINGS)).strip(_MARKS)
     for article in _ARTICLES:
         if name.startswith(article) and len(name) > len(article):
             return name.removeprefix(article).strip(_MARKS)
@@ -153,13 +153,7 @@ def _inside(composed: str) -> frozenset[int]:
     return frozenset(places)
 
 
-_WITHOUT_EDGES = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\ua9e0-\ua9ff\uaa60-\uaadf"  # Thai to Tai Viet
-    "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff\uffa0-\uffdc"  # Hangul
-    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3040-\u3130\u31a0-\u31ff"  # radicals, kana, Bopomofo
-    "\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uf900-\ufaff\uff66-\uff9f\U00016fe0-\U00018dff\U0001b000-\U0001b2ff"
-    "\U00020000-\U0003ffff]"
-)
+_WITHOUT_EDGES = re.compile(f"[\u0e00{SPACELESS}{JAMO}{OTHER_SPACELESS}]")
 
 
 @lru_cache(maxsize=8_192)

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.lore.entry import KeyedEntry
 from previously.lore.index import IndexSegment, LoreIndex
 from previously.lore.keys import Comparison, PreparedText, SearchKey, prepare_text

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from previously.core.cutting import beginning_of
-from previously.core.generic_words import is_generic
-from previously.core.lore import TYPES, known_type
 from previously.core.note import LoreItem
-from previously.core.signals import folded
+from previously.core.scene import TYPES, find_type
+from previously.core.scripts import casefold
 from previously.lore.entry import MOST_CONTENT_TOKENS, EntryKey, LoreEntry
 from previously.lore.keys import normalize_name, refine_keywords
+from previously.text.cuts import cut_to_tokens
+from previously.text.stopwords import is_generic
 
 Entries = Mapping[EntryKey, LoreEntry]
 
@@ -75,10 +75,10 @@ def write_entry(
 
 
 def _describe(entries: dict[EntryKey, LoreEntry], item: LoreItem, position: int, first: int) -> None:
-    content = beginning_of(item.content.strip(), MOST_CONTENT_TOKENS)
+    content = cut_to_tokens(item.content.strip(), MOST_CONTENT_TOKENS)
     if not normalize_name(item.name) or not content:
         return
-    kind = known_type(item.type)
+    kind = find_type(item.type)
     kind = kind if kind in TYPES else "concept"
     known = _find_described(entries, item, kind)
     entry = known or LoreEntry(item.name, kind, touched=position)
@@ -134,8 +134,8 @@ def _rename_entry(entry: LoreEntry, item: LoreItem) -> LoreEntry:
 
 
 def _extend_history(earlier: tuple[str, ...], before: str, now: str) -> tuple[str, ...]:
-    contents = [one for one in (*earlier, before) if one and folded(one) != folded(now)]
-    return tuple({folded(one): one for one in contents}.values())[-MOST_EARLIER_CONTENTS:]
+    contents = [one for one in (*earlier, before) if one and casefold(one) != casefold(now)]
+    return tuple({casefold(one): one for one in contents}.values())[-MOST_EARLIER_CONTENTS:]
 
 
 def _retire(entries: Entries, most_live: int) -> Entries:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from enum import IntEnum
 from typing import NamedTuple
 
-from previously.core.cast import MOST_FACTS, WITNESSED, Fact, one_line
+from previously.core.cast import MOST_FACTS, WITNESSED, Fact, cut_line
 from previously.core.note import (
     Aspect,
     LearntItem,
@@ -27,15 +27,13 @@ from previously.core.note import (
     ThreadItem,
     said_key,
 )
-from previously.core.signals import folded
+from previously.core.scripts import casefold
 from previously.lore.entry import EntryKey
 from previously.lore.keys import normalize_name
 from previously.lore.merge import find_entry, find_short_names
 from previously.lore.state import PlacedNote, State, apply_note
 from previously.lore.threads import Thread, find_by_words
-
-_NAME = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-"""A word that may be somebody's name. Of a name of two words one is enough where it can only be theirs."""
+from previously.text.words import WORD, strip_possessive
 
 _TOLD_ANEW = frozenset({Aspect.PLACE, Aspect.HOLDER, Aspect.TIME})
 
@@ -71,7 +69,7 @@ def _select_threads(state: State, items: Iterable[ThreadItem], is_self: Callable
     known = {one.id for one in state.threads.threads}
     for item in items:
         if item.change is ThreadChange.NEW or not item.thread:
-            if any(map(is_self, _NAME.findall(_head(item.text)))):
+            if any(is_self(strip_possessive(word)) for word in WORD.findall(_head(item.text))):
                 yield item
         elif item.thread in known or (item.was and find_by_words(state.threads.threads, item.was)):
             yield item
@@ -154,14 +152,14 @@ def collect_facts(state: State, is_self: Callable[[str], bool]) -> list[KnownFac
     newest. `is_self` says of a name whether it is theirs."""
     facts: dict[str, KnownFact] = {}
     for known in sorted(_facts(state, is_self), key=lambda one: (one.weight, -one.fact.since)):
-        facts.setdefault(folded(known.fact.text), known)
+        facts.setdefault(casefold(known.fact.text), known)
     return list(facts.values())
 
 
 def choose_key_facts(known: list[KnownFact], *, without: frozenset[FactWeight] = frozenset()) -> tuple[Fact, ...]:
     """Return the few facts that are told of somebody, what is settled aside."""
     chosen = [one.fact for one in known if one.weight not in without | {FactWeight.SETTLED}]
-    return tuple(Fact(one_line(one.text), one.since, one.source) for one in chosen[:MOST_FACTS])
+    return tuple(Fact(cut_line(one.text), one.since, one.source) for one in chosen[:MOST_FACTS])
 
 
 def _facts(state: State, is_self: Callable[[str], bool]) -> Iterator[KnownFact]:
@@ -186,4 +184,4 @@ def _of_thread(thread: Thread) -> KnownFact:
 
 
 def _fact(text: str, since: int) -> Fact:
-    return Fact(one_line(text, LONGEST_FACT), since, WITNESSED)
+    return Fact(cut_line(text, LONGEST_FACT), since, WITNESSED)

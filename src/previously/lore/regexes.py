@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import re2  # type: ignore[import-untyped]
 
-from previously.core.text import clean
+from previously.core.json_values import clean
 
 LONGEST_PATTERN = 2_000
 """Characters of a pattern; a longer one is refused. Those in books that people share have a few hundred at most."""

@@ -14,13 +14,12 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TypeVar
 
-from previously.core.cast import Fact, each_once, one_line
+from previously.core.cast import Fact, cut_line, drop_repeats
+from previously.core.json_values import make_plain, read_plain
 from previously.core.messages import Message, Role
 from previously.core.note import LearntItem, Note, PlayerItem, StateItem, ThreadItem, WishItem
 from previously.core.people import People, Person
-from previously.core.plain import from_plain, to_plain
-from previously.core.signals import folded
-from previously.core.witnessing import folded_name
+from previously.core.scripts import casefold
 from previously.lore.current_state import NO_CURRENT_STATE, CurrentState, reduce_current_state
 from previously.lore.entry import EntryKey, LoreEntry
 from previously.lore.merge import Entries, merge_items
@@ -53,8 +52,8 @@ def reduce_players(players: Players, items: Iterable[tuple[int, int, PlayerItem]
     character from now on plays the old one no more."""
     players_by_name = dict(players)
     for _, position, item in items:
-        players_by_name.pop(folded_name(item.player), None)
-        players_by_name[folded_name(item.player)] = Player(item.player.strip(), item.character.strip(), position)
+        players_by_name.pop(casefold(item.player), None)
+        players_by_name[casefold(item.player)] = Player(item.player.strip(), item.character.strip(), position)
     return dict(list(players_by_name.items())[-MOST_PLAYERS:])
 
 
@@ -88,11 +87,11 @@ def reduce_learnt(learnt: Learners, items: Iterable[tuple[int, int, LearntItem]]
     oldest go."""
     learners = dict(learnt)
     for _, position, item in items:
-        fact = Fact(one_line(item.text), position, TOLD)
+        fact = Fact(cut_line(item.text), position, TOLD)
         for name in item.names:
-            key = folded_name(name)
+            key = casefold(name)
             before = learners.pop(key, Learner(name.strip(), ()))
-            learners[key] = Learner(before.name, each_once([*before.facts, fact])[-MOST_LEARNT:])
+            learners[key] = Learner(before.name, drop_repeats([*before.facts, fact])[-MOST_LEARNT:])
     return dict(list(learners.items())[-MOST_NAMES:])
 
 
@@ -123,7 +122,7 @@ def reduce_wishes(wishes: tuple[Wish, ...], items: Iterable[tuple[int, int, Wish
     kept = list(wishes)
     for index, position, item in items:
         text = " ".join(item.text.split())
-        if text and all(folded(one.text) != folded(text) for one in kept):
+        if text and all(casefold(one.text) != casefold(text) for one in kept):
             kept.append(Wish(make_wish_id(key, index), text, position))
     return tuple(kept[-MOST_WISHES:])
 
@@ -131,7 +130,7 @@ def reduce_wishes(wishes: tuple[Wish, ...], items: Iterable[tuple[int, int, Wish
 def find_wish(wishes: Iterable[Wish], ident: str, words: str) -> Wish | None:
     """Return the wish of that id, if it has those words, else the one that has them."""
     listed = list(wishes)
-    worded = [wish for wish in listed if folded(wish.text) == folded(words)]
+    worded = [wish for wish in listed if casefold(wish.text) == casefold(words)]
     return next((wish for wish in worded if wish.id == ident), worded[0] if worded else None)
 
 
@@ -229,13 +228,13 @@ def render_state(state: State) -> str:
     """Return the state as canonical JSON."""
     plain = {
         "form": FORM,
-        "lore": [to_plain(one) for one in state.lore.values()],
-        "threads": to_plain(state.threads),
-        "current": to_plain(state.current),
-        "wishes": [to_plain(one) for one in state.wishes],
-        "learnt": [to_plain(one) for one in state.learnt.values()],
-        "players": [to_plain(one) for one in state.players.values()],
-        "people": [to_plain(one) for one in state.people.values()],
+        "lore": [make_plain(one) for one in state.lore.values()],
+        "threads": make_plain(state.threads),
+        "current": make_plain(state.current),
+        "wishes": [make_plain(one) for one in state.wishes],
+        "learnt": [make_plain(one) for one in state.learnt.values()],
+        "players": [make_plain(one) for one in state.players.values()],
+        "people": [make_plain(one) for one in state.people.values()],
         "names": list(state.people),
     }
     return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -247,16 +246,16 @@ def parse_state(text: str) -> State | None:
         plain = json.loads(text)
         if plain["form"] != FORM:
             return None
-        entries = [from_plain(LoreEntry, one) for one in plain["lore"]]
-        people = [from_plain(Person, one) for one in plain["people"]]
+        entries = [read_plain(LoreEntry, one) for one in plain["lore"]]
+        people = [read_plain(Person, one) for one in plain["people"]]
         return State(
             {one.key: one for one in entries},
-            from_plain(Threads, plain["threads"]),
-            from_plain(CurrentState, plain["current"]),
+            read_plain(Threads, plain["threads"]),
+            read_plain(CurrentState, plain["current"]),
             dict(zip(plain["names"], people, strict=True)),
-            tuple(from_plain(Wish, one) for one in plain["wishes"]),
-            {folded_name(one.name): one for one in (from_plain(Learner, given) for given in plain["learnt"])},
-            {folded_name(one.name): one for one in (from_plain(Player, given) for given in plain["players"])},
+            tuple(read_plain(Wish, one) for one in plain["wishes"]),
+            {casefold(one.name): one for one in (read_plain(Learner, given) for given in plain["learnt"])},
+            {casefold(one.name): one for one in (read_plain(Player, given) for given in plain["players"])},
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

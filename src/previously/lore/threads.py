@@ -8,7 +8,6 @@ item that names a thread by its words alone (scenes, analyses and files of earli
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +15,11 @@ from enum import StrEnum
 from math import sqrt
 
 from previously.core.note import ThreadChange, ThreadItem, thread_id
-from previously.core.signals import folded
+from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
-from previously.text.numbers import values_in
-from previously.text.words import content_of
+from previously.text.compare import find_terms
+from previously.text.numbers import find_values
+from previously.text.words import find_words
 
 DORMANT_AFTER = 200
 """Messages after which an untouched question sleeps: the older half of a long scene, three folds or more ago."""
@@ -108,9 +108,9 @@ class Threads:
         """Return the thread of that id that has or had those words, else the newest one that says them, else the one
         of that id."""
         named = next((one for one in self.threads if ident and one.id == ident), None)
-        if named and (not words or folded(words) in map(folded, (named.text, *named.earlier))):
+        if named and (not words or casefold(words) in map(casefold, (named.text, *named.earlier))):
             return named
-        worded = [one for one in self.threads if words and folded(one.text) == folded(words)]
+        worded = [one for one in self.threads if words and casefold(one.text) == casefold(words)]
         return next((one for one in reversed(worded) if one.settled is None), worded[-1] if worded else named)
 
     def put(self, thread: Thread) -> Threads:
@@ -144,7 +144,7 @@ def reduce_threads(threads: Threads, items: Iterable[tuple[int, int, ThreadItem]
             by_id[thread.id] = reword_thread(replace(thread, settled=None, outcome=""), text, position)
         else:
             # A thread that is named by its own words says nothing of how it ended.
-            outcome = text if folded(text) != folded(thread.text) else ""
+            outcome = text if casefold(text) != casefold(thread.text) else ""
             touched = max(thread.touched, position)
             by_id[thread.id] = replace(thread, settled=position, outcome=outcome, touched=touched)
     return replace(threads, threads=_drop_oldest(by_id.values()), unmatched=tuple(unmatched[-MOST_UNMATCHED:]))
@@ -153,7 +153,7 @@ def reduce_threads(threads: Threads, items: Iterable[tuple[int, int, ThreadItem]
 def reword_thread(thread: Thread, text: str, position: int) -> Thread:
     """Return the thread in other words; those it had are kept."""
     touched = max(thread.touched, position)
-    if not text or folded(text) == folded(thread.text):
+    if not text or casefold(text) == casefold(thread.text):
         return replace(thread, touched=touched)
     earlier = (*thread.earlier, thread.text)[-MOST_EARLIER_WORDS:]
     return replace(thread, text=text, touched=touched, earlier=earlier)
@@ -161,22 +161,22 @@ def reword_thread(thread: Thread, text: str, position: int) -> Thread:
 
 def _find_same_words(threads: Iterable[Thread], text: str) -> Thread | None:
     """Return the open thread that says just that."""
-    words = folded(text)
-    return next((one for one in threads if one.settled is None and words and folded(one.text) == words), None)
+    words = casefold(text)
+    return next((one for one in threads if one.settled is None and words and casefold(one.text) == words), None)
 
 
 def find_by_words(threads: Iterable[Thread], text: str) -> Thread | None:
     """Return the one open thread that says that, or nearly that; None where several do."""
     still_open = [one for one in threads if one.settled is None]
-    same = [one for one in still_open if folded(text) in map(folded, (one.text, *one.earlier))]
+    same = [one for one in still_open if casefold(text) in map(casefold, (one.text, *one.earlier))]
     near = same or [one for one in still_open if any(_say_the_same(text, words) for words in (one.text, *one.earlier))]
     return near[0] if len(near) == 1 else None
 
 
 def _say_the_same(text: str, other: str) -> bool:
     """Return whether two wordings share most of their telling words, and neither gives another number."""
-    terms, others = set(content_of(text)), set(content_of(other))
-    numbers, other_numbers = values_in(text), values_in(other)
+    terms, others = set(find_terms(text)), set(find_terms(other))
+    numbers, other_numbers = find_values(text), find_values(other)
     alike = len(terms & others) >= SAME_THREAD * max(len(terms), len(others)) > 0
     return alike and (numbers <= other_numbers or other_numbers <= numbers)
 
@@ -218,8 +218,8 @@ def choose_shown_threads(
     """Return the open threads that a model is shown, the oldest first: all, or where there are too many those of which
     the text that they are read beside says most, then those that matter most. What is not shown cannot be settled."""
     ranked = rank_threads(threads, now)
-    words = set(_LONG_WORD.findall(folded(about)))
-    own = {thread.id: set(_LONG_WORD.findall(folded(thread.text))) for thread in ranked}
+    words = _long_words(about)
+    own = {thread.id: _long_words(thread.text) for thread in ranked}
     spread = Counter(word for held in own.values() for word in held)
     rare = {word for word, number in spread.items() if number * RARE_SHARE <= len(ranked)} & words
 
@@ -239,8 +239,12 @@ def choose_shown_threads(
     return tuple(thread for thread in sorted(threads, key=lambda thread: thread.opened) if thread.id in chosen)
 
 
-_LONG_WORD = re.compile(r"\w{4,}")
+_SHORTEST_WORD = 4
 """Shorter words are mostly articles and the like, in the languages that have them."""
+
+
+def _long_words(text: str) -> set[str]:
+    return {word for word in find_words(casefold(text)) if len(word) >= _SHORTEST_WORD}
 
 
 def list_awake_threads(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFTER) -> tuple[Thread, ...]:

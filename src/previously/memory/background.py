@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, chapters_of
+from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, find_chapters
 from previously.core.note import LoreItem
 from previously.core.people import NARRATORS
-from previously.core.signals import folded
+from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
@@ -25,6 +25,7 @@ from previously.lore.state import State
 from previously.lore.threads import choose_shown_threads
 from previously.memory.librarian import read_fragments
 from previously.text.cuts import shorten
+from previously.text.names import name_chapter
 
 HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
 """The marks that hold what people said of lore, threads, the state and wishes."""
@@ -62,7 +63,7 @@ def read_background(
     state is given. Without `texts` only names, what was open and how things stood: where not everyone witnessed
     everything, a summary could tell what not all who were there may know."""
     known, others = divide_known(state.known, about)
-    named = {folded(entry.name) for entry in state.known}
+    named = {casefold(entry.name) for entry in state.known}
     names = [person.name for name, person in state.people.items() if person.first < position and name not in NARRATORS]
     if not texts:
         return NoteContext(known=known, others=others, **_lists(state, position, about))
@@ -73,7 +74,7 @@ def read_background(
     updates = [(fragment.position, fragment.analysis) for fragment in fragments if fragment.analysis]
     mentioned = Counter(name for _, analysis in updates for name in analysis.mentions)
     names += [name for name, _ in mentioned.most_common()]
-    fresh = dict.fromkeys(name for name in names if folded(name) not in named)
+    fresh = dict.fromkeys(name for name in names if casefold(name) not in named)
     earlier, so_far = read_texts_before(snapshot, position)
     return NoteContext(
         earlier,
@@ -93,7 +94,7 @@ def _lists(state: State, position: int, about: str) -> dict[str, Any]:
 
 def _recap_end(snapshot: Snapshot, position: int) -> int:
     """Return the last message before a position that the summary of its chapter tells."""
-    chapters = [chapter for chapter in chapters_of(snapshot.marks()) if chapter.first <= position]
+    chapters = [chapter for chapter in find_chapters(snapshot.marks()) if chapter.first <= position]
     stretches = [stretch for stretch in chapters[-1].stretches if stretch.first <= position]
     live = snapshot.live(Kind.RECAP, stretches[-1].scope, through=position - 1)
     return live.span.last if live else stretches[-1].first - 1
@@ -101,12 +102,12 @@ def _recap_end(snapshot: Snapshot, position: int) -> int:
 
 def divide_known(entries: Sequence[LoreEntry], about: str) -> tuple[tuple[LoreItem, ...], tuple[str, ...]]:
     """Return the entries that messages name, whole, and all others in a few words; those described last first."""
-    words = folded(about)
+    words = casefold(about)
     room = KNOWN_TOKENS
     known: list[LoreItem] = []
     others: list[str] = []
     for entry in reversed(entries):
-        named = any(folded(name) in words for name in (entry.name, *entry.aliases))
+        named = any(casefold(name) in words for name in (entry.name, *entry.aliases))
         cost = estimate_tokens(entry.content) + estimate_tokens(entry.name) + len(entry.keywords) * 2
         if named and cost <= room:
             room -= cost
@@ -145,7 +146,7 @@ def read_texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
     The last chapter is told in full beside the backbone: a chapter that begins needs who and why.
     """
     marks = snapshot.marks()
-    chapters = [chapter for chapter in chapters_of(marks) if chapter.first <= position]
+    chapters = [chapter for chapter in find_chapters(marks) if chapter.first <= position]
     current = chapters[-1]
     before: list[str] = []
     if current.first:
@@ -175,14 +176,14 @@ def read_chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int)
     backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), renumber_live(live) if live else ""]))
     texts: list[str] = []
     for earlier in reversed(
-        [earlier for earlier in chapters_of(marks) if earlier.last is not None and earlier.last < chapter.first]
+        [earlier for earlier in find_chapters(marks) if earlier.last is not None and earlier.last < chapter.first]
     ):
         text = _full_text(snapshot, earlier)
         room_tokens -= estimate_tokens(text)
         if room_tokens < 0:
             break
         if text:
-            texts.insert(0, f"Chapter {earlier.number}{f', {earlier.title}' if earlier.title else ''}: {text}")
+            texts.insert(0, f"{name_chapter(earlier.number, earlier.title)}: {text}")
     return backbone, tuple(texts)
 
 

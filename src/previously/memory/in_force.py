@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, chapters_of
+from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, find_chapters
+from previously.core.path import Span
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, NewVersion
 from previously.folds.builtin.quotes import renumber_live, renumber_quotes
 from previously.folds.chapter import parse_short
@@ -94,7 +94,7 @@ class InForce:
         marks = self._snapshot.marks(TIMELINE, since=opening.position if opening else -1)
         while opening and marks[0].id != opening.id:
             marks = marks[1:]  # what stands at the same message and belongs to earlier chapters
-        return chapters_of(marks, after=before)
+        return find_chapters(marks, after=before)
 
     def chapters(self, closed: Sequence[Chapter]) -> list[ChapterText]:
         """Return closed chapters with their recaps."""

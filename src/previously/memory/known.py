@@ -11,14 +11,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from previously.core.cast import Fact, Knowledge, knowledge_of
+from previously.core.cast import Fact, Knowledge, parse_knowledge
 from previously.core.errors import BadInput
 from previously.core.marks import OWN_SCOPE, Mark, MarkKind
 from previously.core.note import said_key
 from previously.core.presence import Presence
+from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, LiveVersion
-from previously.core.witnessing import folded_name
 from previously.folds.recap import FoldRules
 from previously.lore.books import parse_book
 from previously.lore.entry import EntryKey, KeyedEntry, LoreEntry
@@ -86,7 +86,7 @@ class KnownReader:
         names = snapshot.attached()
         times = snapshot.book_times() if names else {}
         books = tuple((name, times[name]) for name in names if name in times)
-        place = story, folded_name(reader)
+        place = story, casefold(reader)
         lore = self._lore.get(place)
         if lore is None or lore.books != books:
             lore = index_books([entry for name, _ in books for entry in read_book_entries(snapshot, name)], books)
@@ -205,7 +205,7 @@ def read_knowledge(snapshot: Snapshot, name: str, presence: Presence) -> tuple[K
     if behind and is_told_all(snapshot, name, presence):  # else it may tell of what is not for them any more
         stale = find_stale(snapshot, Kind.CAST, cast_scope(name, presence), start=0, exact=exact)
     live = stale or exact
-    return (knowledge_of(live.version.made.text) if live else None), stale is not None
+    return (parse_knowledge(live.version.made.text) if live else None), stale is not None
 
 
 def is_told_all(snapshot: Snapshot, name: str, presence: Presence) -> bool:

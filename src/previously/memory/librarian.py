@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from previously.core.analyses import Analysis, Fragment
 from previously.core.marks import Stretch
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
+from previously.core.scene import Analysis, Fragment
 from previously.core.snapshot import Snapshot
 from previously.core.versions import LiveVersion
 from previously.folds.analysis import parse_analysis

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind
-from previously.core.pairing import units
-from previously.core.paths import OnPath
+from previously.core.pairing import find_units
+from previously.core.path import OnPath, Span, find_turns
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span, turn_starts
 from previously.core.tokens import message_tokens
 from previously.core.versions import Kind, LiveVersion, Status, has_read
 from previously.folds import analysis
@@ -275,7 +274,7 @@ def resolve_tail(snapshot: Snapshot, rules: FoldRules) -> FoldRules:
         return rules
     first = max(0, snapshot.messages - MOST_TAIL)
     newest = snapshot.path(first, snapshot.messages - 1)
-    begun = turn_starts([item.entry.message.role for item in newest])
+    begun = find_turns([item.entry.message.role for item in newest])
     messages = len(newest) - begun[-rules.tail_turns] if len(begun) >= rules.tail_turns else len(newest)
     room = rules.tail_tokens
     for count, item in enumerate(reversed(newest[len(newest) - messages :])):
@@ -284,7 +283,7 @@ def resolve_tail(snapshot: Snapshot, rules: FoldRules) -> FoldRules:
             messages = max(1, count)
             break
     start = len(newest) - messages
-    unit = next((unit for unit in units([item.entry.message for item in newest]) if start in unit), None)
+    unit = next((unit for unit in find_units([item.entry.message for item in newest]) if start in unit), None)
     if unit:  # no call is parted from its result
         messages = len(newest) - unit.start
     return replace(rules, recap=replace(rules.recap, tail_messages=messages))

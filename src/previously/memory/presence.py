@@ -6,6 +6,8 @@ lies behind it is read with every look, as the notes are.
 
 from __future__ import annotations
 
+from previously.folds.boundary import is_scene_end
+
 import json
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +15,12 @@ from itertools import takewhile, zip_longest
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Role
-from previously.core.note import note_of
-from previously.core.paths import OPENING_MESSAGES, OnPath
-from previously.core.presence import Correction, Heard, Presence, Run, runs_of, speaker_of
+from previously.core.note import parse_note
+from previously.core.path import OPENING_MESSAGES, OnPath, Span
+from previously.core.presence import Correction, HeardMessage, Presence, Run, find_runs, find_speaker
+from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span
 from previously.core.versions import LiveVersion
-from previously.core.witnessing import folded_name
-from previously.folds.boundary import is_scene_end
 from previously.folds.recap import FoldRules
 from previously.folds.tiles import Tile
 from previously.memory.notes import Walk, trace_states, walk_behind
@@ -66,7 +66,7 @@ class Presences:
             next_speaker,
         )
         if stands not in self._made:
-            runs = [*self._read_runs_before(snapshot, rules, seen), *runs_of(_read_heard(seen.path, seen.updates))]
+            runs = [*self._read_runs_before(snapshot, rules, seen), *find_runs(_read_heard(seen.path, seen.updates))]
             placed = place_corrections(snapshot, marks)
             corrections = [Correction(span, parse_correction(mark.text)[0]) for mark, span in placed]
             breaks = {mark.position for mark in marks if mark.kind in _SCENE_MARKS}
@@ -84,7 +84,7 @@ class Presences:
             if not self._is_known(link.version.id):
                 chunk = walk_behind(snapshot, rules, before, len(link.span))
                 following = snapshot.path(link.span.last + 1, link.span.last + 1)
-                runs = runs_of(_read_heard(chunk.path, chunk.updates, following))
+                runs = find_runs(_read_heard(chunk.path, chunk.updates, following))
                 self._runs[link.version.id] = before.version.id if before else 0, runs
             before = link
         chunks: list[tuple[Run, ...]] = []
@@ -104,12 +104,14 @@ class Presences:
         return version == 0
 
 
-def _read_heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[OnPath] = ()) -> Iterator[Heard]:
+def _read_heard(
+    path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[OnPath] = ()
+) -> Iterator[HeardMessage]:
     """Yield what is known of each message of a run of the path."""
     noted: dict[int, tuple[str, ...]] = {}
     ends: set[int] = set()
     for tile in updates:
-        note = note_of(tile.note.made.text) if tile.note else None
+        note = parse_note(tile.note.made.text) if tile.note else None
         for there in note.present if note else ():
             names = tuple(dict.fromkeys(name.strip() for name in there.names if name.strip()))
             first, last = tile.span.first + max(0, there.first), min(tile.span.first + there.last, tile.span.last)
@@ -119,8 +121,8 @@ def _read_heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequ
     for item, after in zip_longest(path, [*path[1:], *following]):
         message = item.entry.message
         opens = opens and message.role is Role.SYSTEM and item.position < OPENING_MESSAGES
-        yield Heard(
-            speaker_of(message),
+        yield HeardMessage(
+            find_speaker(message),
             message.witnesses,
             noted.get(item.position),
             shared=opens,
@@ -133,9 +135,9 @@ def list_absent(marks: Sequence[Mark]) -> list[str]:
     gone: dict[str, str] = {}
     for mark in marks:
         if mark.kind is MarkKind.LEFT:
-            gone.setdefault(folded_name(mark.text), mark.text)
+            gone.setdefault(casefold(mark.text), mark.text)
         else:
-            gone.pop(folded_name(mark.text), None)
+            gone.pop(casefold(mark.text), None)
     return list(gone.values())
 
 

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from previously.core.note import Note, note_of
-from previously.core.people import people_after
+from previously.core.note import Note, parse_note
+from previously.core.people import update_people
 from previously.core.presence import Presence
 from previously.core.versions import Kind, NewVersion
 from previously.folds.analysis import parse_analysis_note
@@ -98,7 +98,7 @@ class States:
         self.keep(looked(len(notes)), state)
         said = seen.path[: max(0, last + 1 - seen.first)]
         heard = ((item.position, item.entry.message) for item in said if not witness or witness.knows(item.position))
-        return replace(state, people=people_after(state.people, heard))
+        return replace(state, people=update_people(state.people, heard))
 
     def _nearest(self, count: int, looked: Callable[[int], Looked], begin: Callable[[], State]) -> tuple[State, int]:
         """Return the state after most of so many notes that is remembered, and after how many."""
@@ -156,4 +156,4 @@ def _note(made: NewVersion) -> Note:
         case Kind.SCENE:
             return parse_scene_note(made.text)
         case _:
-            return note_of(made.text)
+            return parse_note(made.text)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from previously.core.asking import ModelFailure, ModelReply, ModelRequest
+from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
 
 
 class Model(Protocol):

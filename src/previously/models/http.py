@@ -21,8 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.errors import BadInput
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.models.endpoint import Endpoint, parse_endpoint
 from previously.models.server_facts import (
     SCHEMA_PROBE,

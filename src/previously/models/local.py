@@ -15,8 +15,8 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.errors import BadInput
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.models.http import DEFAULT_TIMEOUT_S, OpenAICompatibleModel
 
 DEFAULT_WINDOW_TOKENS = 8_192

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from previously.core.asking import FailureKind, ModelFailure
+from previously.core.model_io import FailureKind, ModelFailure
 
 MAX_CALLS = 3
 """Calls per fold, transport retries included. A fold that is split counts each part by itself."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.asking import ModelReply, ModelRequest
+from previously.core.model_io import ModelReply, ModelRequest
 
 
 def _size(value: object) -> int | None:

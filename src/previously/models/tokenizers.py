@@ -18,9 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from previously.core.calibration import counter_named
+from previously.core.calibration import find_estimate
 from previously.core.errors import BadInput
-from previously.core.tokens import ESTIMATE, MESSAGE_OVERHEAD_TOKENS, Counter, kept_for_a_while
+from previously.core.tokens import ESTIMATE, MESSAGE_OVERHEAD_TOKENS, Counter, cache_counts
 
 _OPENAI = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
 """Our names of OpenAI's vocabularies, and theirs."""
@@ -54,7 +54,7 @@ class ExactCounter:
     def __init__(self, name: str, count: Callable[[str], int]) -> None:
         self.name: Final = name
         self._tokens = count
-        self._count = kept_for_a_while(self._counted)
+        self._count = cache_counts(self._counted)
 
     def __repr__(self) -> str:
         return f"Exact({self.name!r})"
@@ -79,7 +79,7 @@ def find_counter(name: str) -> Counter:
     wanted = name.strip()
     if wanted == "estimate":
         return ESTIMATE
-    if estimate := counter_named(wanted):
+    if estimate := find_estimate(wanted):
         return estimate
     if is_path(wanted):
         return _load_file(_expand_home(wanted))
@@ -91,7 +91,7 @@ def find_counter(name: str) -> Counter:
 def is_known(name: str) -> bool:
     """Return whether `find_counter` knows the name, whatever may then be missing on this machine."""
     wanted = name.strip()
-    known = wanted == "estimate" or is_path(wanted) or _encoding(wanted) or counter_named(wanted)
+    known = wanted == "estimate" or is_path(wanted) or _encoding(wanted) or find_estimate(wanted)
     return "\0" not in wanted and bool(known)
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from previously.core.messages import Role
-from previously.core.paths import OnPath
-from previously.core.people import People, Person, characters, is_group
-from previously.core.presence import Presence, Source
+from previously.core.path import OnPath
+from previously.core.people import People, Person, is_group, list_characters
+from previously.core.presence import Presence, PresenceSource
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, Status
 from previously.folds.cast import CastFold
@@ -55,7 +55,7 @@ class CastPlan:
         reason = TURN_OVER if mode == "turn" else WITNESSED
         presence = self._presence()
         by_name = {person.name: person for person in people.values()}
-        asked = {presence.names.key(name): by_name[name] for name in characters(people)}  # each person once
+        asked = {presence.names.key(name): by_name[name] for name in list_characters(people)}  # each person once
         steps = [self._update(person, through, reason, presence) for person in asked.values()]
         due = tuple(step for step in steps if step)
         return Together(due) if due else None
@@ -120,5 +120,5 @@ class _Counting:
 
     def __call__(self, item: OnPath) -> bool:
         position = item.position
-        came = position >= self._person.first or self._presence.at(position).source is not Source.EVERYBODY
+        came = position >= self._person.first or self._presence.at(position).source is not PresenceSource.EVERYBODY
         return came and self._presence.knows(self._person.name, position)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
 from previously.core.marks import SPAN_SCOPE, STORY_SCOPE, Chapter, Mark, MarkKind
-from previously.core.paths import OnPath
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span
 from previously.core.versions import Kind, LiveVersion, Status
 from previously.folds.amend import AmendFold
 from previously.folds.boundary import Boundary

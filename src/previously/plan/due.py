@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from previously.core.marks import SPAN_SCOPE, MarkKind, chapters_of
+from previously.core.marks import SPAN_SCOPE, MarkKind, find_chapters
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, Version
 from previously.folds.boundary import Boundary
@@ -61,7 +61,7 @@ def _find_text_due(snapshot: Snapshot, look: Look, states: States) -> Step | Bou
     ends = ChapterEnds(snapshot, look.rules)
     recaps = RecapPlan(reader, ends, states)
     marks = snapshot.marks()
-    *closed, current = chapters_of(marks)
+    *closed, current = find_chapters(marks)
     chapters = ChapterPlan(reader, recaps, ends, marks, closed)
     waits = chapters.plan_full_form()
     if isinstance(waits, Step | Boundary):

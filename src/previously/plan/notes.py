@@ -13,10 +13,9 @@ from previously.core.digests import span_key
 from previously.core.errors import BadInput
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
 from previously.core.messages import Message
-from previously.core.paths import OnPath
-from previously.core.presence import NEWCOMER, Presence, speaker_of
+from previously.core.path import OnPath, Span, find_position
+from previously.core.presence import NEWCOMER, Presence, find_speaker
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span, position_on
 from previously.core.versions import Kind, Status, Version
 from previously.folds.analysis import AnalysisFold
 from previously.folds.context import NoteContext
@@ -235,7 +234,7 @@ def _stood_in(note: Version | None) -> bool:
 def plan_analyses(snapshot: Snapshot, rules: FoldRules, position: int | None, *, again: bool) -> list[Step]:
     """Return the analyses of the fragment at a position, or of all that have none; with `again` also of what has one.
     What has not changed is analysed again only where that is asked for."""
-    at = None if position is None else position_on(snapshot.messages, position)
+    at = None if position is None else find_position(snapshot.messages, position)
     first, last = (0, snapshot.messages - 1) if at is None else (at, at)
     path = snapshot.path(first, last) if snapshot.messages else []
     if at is not None and not has_fragment(path[0]):
@@ -255,7 +254,7 @@ def _plan_analysis(snapshot: Snapshot, item: OnPath, note: Version | None, state
     asked = AnalysisFold((item.entry.message,), first=item.position)
     if snapshot.all_witnessed():
         state = apply_hand_records(snapshot, state, item.position)
-        about = f"{speaker_of(item.entry.message)}: {render_message(item.entry.message)}"
+        about = f"{find_speaker(item.entry.message)}: {render_message(item.entry.message)}"
         asked = replace(asked, context=read_background(snapshot, item.position, state, about))
     reason = ASKED_AGAIN if note else FRAGMENT
     replaces = note.id if note else None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from previously.core.digests import span_key
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.snapshot import Snapshot, read_run
 from previously.core.versions import REJECTED, TAKEN_BACK, Kind, LiveVersion, Status
 from previously.folds import amend

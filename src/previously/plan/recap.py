@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from previously.core.analyses import Fragment
 from previously.core.marks import SPAN_SCOPE, Chapter, Stretch
-from previously.core.note import note_of
-from previously.core.paths import OnPath
+from previously.core.note import parse_note
+from previously.core.path import OnPath
+from previously.core.scene import Fragment
+from previously.core.scripts import count_words
 from previously.core.snapshot import READ_AHEAD, Snapshot, read_run
 from previously.core.tokens import message_tokens
 from previously.core.versions import Kind, LiveVersion
-from previously.core.words import count_words
 from previously.folds import recap
 from previously.folds.boundary import (
     LONGEST,
@@ -206,7 +206,7 @@ class ChapterEnds:
         digests = [item.entry.digest for item in run]
         tiles = cut_note_tiles(run, self._snapshot.notes(Kind.NOTE, SPAN_SCOPE, digests))
         newest = tiles[-1] if tiles and tiles[-1].span.last == last else None
-        ends = note_of(newest.note.made.text).scene_ends if newest and newest.note else ()
+        ends = parse_note(newest.note.made.text).scene_ends if newest and newest.note else ()
         if newest is None or not closes_at_named_end(ends, len(newest.span), grown.through(last)):
             return None
         title = self.read_opening(current.first, open_since).title

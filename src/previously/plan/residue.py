@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from previously.core.note import note_of, note_words
+from previously.core.note import parse_note, render_note_words
+from previously.core.path import Span
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, NewVersion
 from previously.folds.checks.residue import find_residue
 from previously.folds.fold import Amends
@@ -40,4 +40,4 @@ def _find_behind(snapshot: Snapshot, since: int) -> list[LiveVersion]:
 
 def _words(live: LiveVersion) -> str:
     made: NewVersion = live.version.made
-    return note_words(note_of(made.text)) if made.kind is Kind.NOTE else made.text
+    return render_note_words(parse_note(made.text)) if made.kind is Kind.NOTE else made.text

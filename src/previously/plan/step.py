@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from previously.core.digests import span_key
-from previously.core.paths import OnPath
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span
 from previously.core.versions import Kind, Version
 from previously.folds.fold import Fold
 from previously.folds.recap import FoldRules

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from previously.core.marks import SPAN_SCOPE
-from previously.core.paths import OnPath, opening_of
+from previously.core.path import OnPath, Span, find_opening
 from previously.core.people import NARRATORS, People
-from previously.core.signals import folded
+from previously.core.scripts import casefold, count_words
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version, has_read
-from previously.core.witnessing import folded_name
-from previously.core.words import count_words
 from previously.folds.context import UpdateContext
 from previously.folds.prompts.templates import name_speaker, render_message
 from previously.folds.recap import AGAIN, FoldRules
@@ -89,7 +86,7 @@ class UpdatePlan:
     def _fold(self, run: Sequence[OnPath], context: UpdateContext, part: Part, *, again: bool = False) -> UpdateFold:
         first = run[0].position
         messages = tuple(item.entry.message for item in run)
-        skipped = len(opening_of(run)) if first == 0 else 0
+        skipped = len(find_opening(run)) if first == 0 else 0
         return UpdateFold(messages, context, part, self._words(run, context), first, skipped, again=again)
 
     def _words(self, run: Sequence[OnPath], context: UpdateContext) -> int:
@@ -139,7 +136,7 @@ class UpdatePlan:
         return Step(asked.kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
 
     def lacks_first(self, seen: Walk) -> bool:
-        """Return whether a walk begins with messages that are to be noted and are not yet. What was folded without
+        """Return whether a walk begins with messages that are to be noted and are not yet. What was casefold without
         updates has no notes and never will."""
         if not seen.updates or seen.updates[0].span.first <= seen.first:
             return False
@@ -189,7 +186,7 @@ def _threads(state: State, first: int, about: str) -> tuple[tuple[str, str], ...
 def _players(state: State, run: Sequence[OnPath]) -> tuple[str, ...]:
     """Return the players who write in a run, each with their character where one is known."""
     writers = [name for name, plays in _voices(state.people, run).items() if plays]
-    known = {name: state.players.get(folded_name(name)) for name in writers}
+    known = {name: state.players.get(casefold(name)) for name in writers}
     return tuple(f"{name} (plays {plays.character})" if plays else name for name, plays in known.items())
 
 
@@ -204,6 +201,6 @@ def _voices(people: People, run: Sequence[OnPath]) -> dict[str, bool]:
     for item in run:
         message = item.entry.message
         name = (message.speaker or "").strip()
-        if name and folded(name) not in NARRATORS:
-            voices[name] = voices.get(name, False) or message.role.value == "user" or folded(name) in plays
+        if name and casefold(name) not in NARRATORS:
+            voices[name] = voices.get(name, False) or message.role.value == "user" or casefold(name) in plays
     return voices

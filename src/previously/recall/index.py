@@ -1,21 +1,15 @@
-"""What is known of a message for finding it again: computed once, when it is written, with no model.
+"""The index: what is known of a message for finding it again, and how that is kept.
 
-Owns `IndexedEntry` and the pure function `index_entry` that makes it. What it holds follows an entry, not a path: a
-store appends `postings` and `facts` to their blocks (see `blocks`) and keeps `vector` in a row of the entry; which
-entries stand on a path is found out when a question is asked.
+`index_entry` is computed once, when a message is written, with no model. What it holds follows an entry, not a path:
+which entries stand on a path is found out when a question is asked. An entry's id names its block (`find_block`:
+`BLOCK` ids each) and its place in it. A block of *postings* holds, for one term, a record for each entry that says it;
+a block of *facts* holds a record for each entry. To index an entry, its records are appended to their blocks; to forget
+it they are cut out. A question reads a few blocks whole instead of a row for each message: at 100,000 messages that
+takes a tenth of the time.
 
-What must stay true: the same id, facts and table give the same bytes; nothing of one entry depends on another; no text
-fails; a change to what is computed raises `INDEX_VERSION`, and a store indexes anew what has another.
-
-How the index is kept: small records, joined to blocks by entry.
-
-Owns the bytes that a store keeps. An entry's id names its block (`block_of`: `BLOCK` ids each) and its place in it. A
-block of *postings* holds, for one term, a record for each entry that says it; a block of *facts* holds a record for
-each entry. To index an entry, its records are appended to their blocks; to forget it they are cut out. A question reads
-a few blocks whole instead of a row for each message: at 100,000 messages that takes a tenth of the time.
-
-What must stay true: records depend on one entry alone, not on the path it stands on; an entry has at most one record in
-a block, and their order says nothing; a number too large for its field is kept as the largest that fits.
+The same id, facts and table give the same bytes; no text fails. Records depend on one entry alone; an entry has at most
+one in a block, and their order says nothing; a number too large for its field is kept as the largest that fits. A
+change to what is computed raises `INDEX_VERSION`, and a store indexes anew what has another.
 """
 
 from __future__ import annotations
@@ -32,7 +26,7 @@ import numpy as np
 from previously.core.messages import Attributes, Entry, Error, Image, Message, Text, Thinking, ToolCall, ToolResult
 from previously.recall.vectors import WordTable, pack_vector
 from previously.text.times import parse_minute
-from previously.text.words import TIME_WORDS, casefold_word, read_terms
+from previously.text.words import casefold_word, list_time_words, read_terms
 
 INDEX_VERSION = 1
 """Goes up with every change to what is computed or how it is kept."""
@@ -50,7 +44,7 @@ LONGEST_NAME = 100
 """Characters of a witness's name that a term holds: a database cannot look up terms of any length."""
 
 _WITNESS_MARK = "@"
-"""What the term of a witness begins with; no word does."""
+"""Begins the term of a witness; no word begins with it."""
 
 EVERYONE = _WITNESS_MARK
 """The term of a message that everyone witnessed."""
@@ -58,15 +52,15 @@ EVERYONE = _WITNESS_MARK
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """What of a message is indexed."""
+    """The parts of a message that are indexed."""
 
     text: str
     speaker: str | None = None
     at: str | None = None
     session: str | None = None
-    """What its source calls the session it belongs to (`extra.session`)."""
+    """The session it belongs to, as its source calls it (`extra.session`)."""
     witnesses: tuple[str, ...] | None = None
-    """Who was there; None = everyone."""
+    """The people who were there; None = everyone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +77,13 @@ class IndexedEntry:
 
     @property
     def block(self) -> int:
-        """The number of the blocks its records go to."""
+        """Return the number of the blocks its records go to."""
         return find_block(self.entry)
 
 
 def read_facts(message: Message, at: str | None = None, session: str | None = None) -> MessageFacts:
-    """The facts of a message: what was said, shown and called. Thinking is never shown again, so it is not found."""
+    """Return the facts of a message: what was said, shown and called. Thinking is never shown again, so it is not
+    found."""
     pieces: list[str] = []
     for part in message.parts:
         match part:
@@ -107,29 +102,29 @@ def read_facts(message: Message, at: str | None = None, session: str | None = No
 
 
 def read_entry_facts(entry: Entry) -> MessageFacts:
-    """The facts of an entry."""
+    """Return the facts of an entry."""
     return read_facts(entry.message, entry.attributes.at, read_session(entry.attributes))
 
 
 def read_session(attributes: Attributes) -> str | None:
-    """What the source calls the session of a message, by a name or a number."""
+    """Return what the source calls the session of a message, by a name or a number."""
     said = attributes.extra.get("session")
     return str(said) if isinstance(said, str | int) else None
 
 
 def read_times(attributes: Attributes) -> tuple[int, int]:
-    """The minute and the session as a record of facts has them: all of it that attributes decide."""
+    """Return the minute and the session as a record of facts has them: all of it that attributes decide."""
     return parse_minute(attributes.at) or 0, _key(read_session(attributes))
 
 
 def index_entry(entry: int, facts: MessageFacts, table: WordTable | None = None) -> IndexedEntry:
-    """What is known of the message for finding it again."""
+    """Return what is known of the message for finding it again."""
     said = read_terms(facts.text[:LONGEST_TEXT])
     counts = Counter(said.terms)
     if len(counts) > MOST_TERMS:
         counts = Counter(dict(list(counts.items())[:MOST_TERMS]))
     length = len(said.terms)
-    time_words = sum(counts[word] for word in counts.keys() & TIME_WORDS)
+    said_when = sum(counts[word] for word in counts.keys() & list_time_words())
     postings = {term: make_posting(entry, count, length) for term, count in counts.items()}
     for term in _witness_terms(facts):
         postings[term] = make_posting(entry, 1, length)
@@ -144,7 +139,7 @@ def index_entry(entry: int, facts: MessageFacts, table: WordTable | None = None)
             session=_key(facts.session),
             speaker=make_speaker_key(facts.speaker),
             asks="?" in facts.text or "？" in facts.text,
-            time_words=min(2, time_words),
+            time_words=min(2, said_when),
         ),
         vector=pack_vector(table, said.content),
     )
@@ -152,13 +147,13 @@ def index_entry(entry: int, facts: MessageFacts, table: WordTable | None = None)
 
 @lru_cache(maxsize=65_536)
 def make_speaker_key(name: str | None) -> int:
-    """A number for a speaker, the same however the name is written; 0 for nobody."""
+    """Return a number for a speaker, the same however the name is written; 0 for nobody."""
     return _key(casefold_word(name.strip()) if name else None)
 
 
 def make_witness_term(name: str) -> str:
-    """The term of the messages that this character witnessed, besides those that everyone did. A name too long to be
-    looked up is known by its digest."""
+    """Return the term of the messages that this character witnessed, besides those that everyone did. A name too long
+    to be looked up is known by its digest."""
     folded = casefold_word(name.strip())
     if len(folded) > LONGEST_NAME:
         folded = blake2b(folded.encode("utf-8", "replace"), digest_size=16).hexdigest()
@@ -180,7 +175,7 @@ def _key(name: str | None) -> int:
 
 
 BLOCK = 512
-"""How many entry ids share a block."""
+"""Entry ids that share a block: few enough to read many blocks, enough to read few rows."""
 
 POSTING = np.dtype([("place", "<u2"), ("count", "u1"), ("length", "<u2")])
 """A term in an entry: how often it is said there, among how many terms in all."""
@@ -206,12 +201,12 @@ Block: TypeAlias = tuple[int, bytes | bytearray | memoryview]
 
 
 def find_block(entry: int) -> int:
-    """The number of the block an entry's records are in."""
+    """Return the number of the block an entry's records are in."""
     return entry // BLOCK
 
 
 def make_posting(entry: int, count: int, length: int) -> bytes:
-    """The record of a term that an entry says `count` times, among `length` terms."""
+    """Return the record of a term that an entry says `count` times, among `length` terms."""
     return (
         (entry % BLOCK).to_bytes(2, "little")
         + min(count, 0xFF).to_bytes(1, "little")
@@ -222,7 +217,7 @@ def make_posting(entry: int, count: int, length: int) -> bytes:
 def make_fact(
     entry: int, *, length: int, size: int, minute: int, session: int, speaker: int, asks: bool, time_words: int
 ) -> bytes:
-    """The record of an entry's facts."""
+    """Return the record of an entry's facts."""
     return (
         (entry % BLOCK).to_bytes(2, "little")
         + min(length, 0xFFFF).to_bytes(2, "little")
@@ -235,7 +230,7 @@ def make_fact(
 
 
 def remove_records(data: bytes | bytearray | memoryview, entries: Iterable[int], layout: np.dtype[Any]) -> bytes:
-    """A block without the records of these entries, which belong to it."""
+    """Return a block without the records of these entries, which belong to it."""
     records = np.frombuffer(data, layout)
     gone = np.fromiter((entry % BLOCK for entry in entries), np.uint16)
     kept: Records = records[~np.isin(records["place"], gone)]
@@ -243,7 +238,8 @@ def remove_records(data: bytes | bytearray | memoryview, entries: Iterable[int],
 
 
 def change_times(data: bytes | bytearray | memoryview, times: Mapping[int, tuple[int, int]]) -> bytes:
-    """A block of facts in which these entries have another minute and session; those it does not have say nothing."""
+    """Return a block of facts in which these entries have another minute and session; those it does not have say
+    nothing."""
     records = np.frombuffer(data, FACT).copy()
     for entry, (minute, session) in times.items():
         own = records["place"] == entry % BLOCK
@@ -253,7 +249,7 @@ def change_times(data: bytes | bytearray | memoryview, times: Mapping[int, tuple
 
 
 def join_blocks(blocks: Sequence[Block], layout: np.dtype[Any]) -> tuple[Ids, Records]:
-    """All records of these blocks, and the entry of each."""
+    """Return all records of these blocks, and the entry of each."""
     records = np.frombuffer(b"".join([data for _, data in blocks]), layout)
     firsts = np.asarray([number * BLOCK for number, _ in blocks], np.int64)
     counts = [len(data) // layout.itemsize for _, data in blocks]

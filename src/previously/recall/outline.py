@@ -1,13 +1,13 @@
 """The outline of a path: which entry stands where, who spoke when, and where sessions begin.
 
 Owns the join of the index to a path. The index is kept by entry; an `Outline` is made for one path (the ids of its
-entries, in order) and says of every position what ranking has to know before it looks at any word. A *session* is a
-run of messages told in one go: it begins where the source says so (`extra.session`), else after a pause. A *page* is a
+entries, in order) and says of every position what ranking has to know before it looks at any word. A *session* is a run
+of messages told in one go: it begins where the source says so (`extra.session`), else after a pause. A *page* is a
 session, cut where it grows long.
 
-What must stay true: an entry that is not on the path, is not indexed, or that the reader may not know has no part in
-anything: not as a hit, not as a neighbour, not in a count. Positions are those of the path; an entry that stands on it
-twice is found at its last place.
+An entry that is not on the path, is not indexed, or that the reader may not know has no part in anything: not as a hit,
+not as a neighbour, not in a count. Positions are those of the path; an entry that stands on it twice is found at its
+last place.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PathEntries:
         return len(self.ids)
 
     def positions_of(self, entries: Ids) -> Positions:
-        """The last position of each of these entries; -1 for one that is not on the path."""
+        """Return the last position of each of these entries; -1 for one that is not on the path."""
         if self._table is not None:
             return np.take(self._table, entries - (self._first - 1), mode="clip")
         at = np.searchsorted(self._sorted, entries, side="right") - 1
@@ -74,13 +74,13 @@ class Outline:
     where: Positions
     """For each position the number of its record."""
     known: Mask
-    """Where there is something that may be found."""
+    """True where there is something that may be found."""
     sessions: Positions
     """The positions at which sessions begin, the first at 0."""
     mean_terms: float
-    """How many terms a message has on average."""
+    """Terms that a message has on average."""
     messages: int
-    """How many positions are known."""
+    """The number of positions that are known."""
     pages: Positions = field(init=False)
     """The positions at which pages begin."""
 
@@ -97,24 +97,24 @@ class Outline:
         return len(self.known)
 
     def facts(self, positions: Positions) -> Records:
-        """The facts of these positions, all of which are known."""
+        """Return the facts of these positions, all of which are known."""
         return self.records[self.where[positions]]
 
     def session_of(self, positions: Positions) -> Positions:
-        """The number of the session each position is in."""
+        """Return the number of the session each position is in."""
         return np.searchsorted(self.sessions, positions, side="right") - 1
 
     def session_at(self, position: int) -> int:
-        """The number of the session one position is in."""
+        """Return the number of the session one position is in."""
         return bisect_right(self.sessions, position) - 1
 
     def days(self) -> Positions:
-        """The ordinal of the day of each position; 0 where it is not known."""
+        """Return the ordinal of the day of each position; 0 where it is not known."""
         return _column(self.records, self.where, self.known, "minute") // MINUTES_A_DAY
 
     @property
     def newest_day(self) -> int | None:
-        """The day of the newest message that has one: "today", as far as the story knows."""
+        """Return the day of the newest message that has one: "today", as far as the story knows."""
         if not self.records["minute"].any():
             return None
         days = self.days()
@@ -122,7 +122,7 @@ class Outline:
         return int(days[timed[-1]]) if len(timed) else None
 
     def speaking(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Those of these names that speak on the path, sorted."""
+        """Return those of these names that speak on the path, sorted."""
         asked = sorted({name for name in names if name})
         speaks = _column(self.records, self.where, self.known, "speaker") if asked else np.zeros(0, np.int64)
         # A comparison each: a question names few, and to sort the speakers of a long path takes longer.
@@ -132,8 +132,8 @@ class Outline:
 def make_outline(
     entries: PathEntries, blocks: Sequence[Block], *, allowed: Mask | None = None, until: int | None = None
 ) -> Outline:
-    """The outline of a path from the blocks of facts of its story. `allowed` says of each position whether the reader
-    may know it; positions from `until` on are as if they were not there."""
+    """Return the outline of a path from the blocks of facts of its story. `allowed` says of each position whether the
+    reader may know it; positions from `until` on are as if they were not there."""
     ids, records = join_blocks(blocks, FACT)
     positions = entries.positions_of(ids)
     where = np.full(len(entries), -1, np.int64)
@@ -153,7 +153,7 @@ def make_outline(
 
 
 def make_mask(positions: Collection[int] | Positions, length: int) -> Mask:
-    """A mask of these positions; those that are not on the path say nothing."""
+    """Return a mask of these positions; those that are not on the path say nothing."""
     found = positions if isinstance(positions, np.ndarray) else np.fromiter(positions, np.int64)
     mask = np.zeros(length, np.bool_)
     mask[found[(found >= 0) & (found < length)]] = True
@@ -170,7 +170,7 @@ def _column(records: Records, where: Positions, known: Mask, name: str) -> Posit
 
 
 def _session_starts(records: Records, where: Positions, known: Mask) -> Positions:
-    """Where sessions begin among the known messages. One that has no time is told at that of the one before."""
+    """Return where sessions begin among the known messages. One that has no time is told at that of the one before."""
     rows = np.flatnonzero(known)
     first = np.zeros(1, np.int64)
     if not len(rows) or not (records["session"].any() or records["minute"].any()):

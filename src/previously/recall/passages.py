@@ -4,8 +4,8 @@ Owns two steps. `chosen` takes hits while they fit: a cheaper message before a d
 the more a session has been given already, the less its next message is worth, so that one talkative evening does not
 take everything. `passages` writes what was chosen, in the order of the story, each with its place, day and speaker.
 
-What must stay true: pure; the budget is never exceeded, by the caller's own counter; no position that is excluded or
-that the reader does not know is ever chosen, whatever the hits say.
+Pure; the budget is never exceeded, by the caller's own counter; no position that is excluded or that the reader does
+not know is ever chosen, whatever the hits say.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from previously.text.times import render_day
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What taking a hit costs besides room."""
+    """The price of taking a hit besides its room."""
 
     dearer: float = 0.15
-    """How much more score a message needs each time it takes twice the room."""
+    """Score that a message needs in addition each time it takes twice the room."""
     free_share: float = 0.1
     """Up to this share of the budget a session is given what it asks for."""
     session: float = 2.0
-    """How much more score the next message of a session would need if the session had all of the budget."""
+    """Score that the next message of a session would need in addition if the session had all of the budget."""
 
 
 PRICES = Prices()
@@ -65,7 +65,7 @@ def choose_hits(
     knows: Callable[[int], bool] | None = None,
     prices: Prices = PRICES,
 ) -> list[Hit]:
-    """The hits to take, the most valued first. A position without a cost is not taken."""
+    """Return the hits to take, the most valued first. A position without a cost is not taken."""
     if budget <= 0:
         return []
     open_hits = [
@@ -108,8 +108,8 @@ def make_passages(
     excluded: Collection[int] = (),
     knows: Callable[[int], bool] | None = None,
 ) -> list[Passage]:
-    """What of the hits fits the budget, in the order of the story. `told` holds the messages of the hits, `count`
-    says what a line takes in the view."""
+    """Return what of the hits fits the budget, in the order of the story. `told` holds the messages of the hits,
+    `count` says what a line takes in the view."""
     lines = {hit.position: render_line(hit.position, told[hit.position]) for hit in hits if hit.position in told}
     costs = {position: count(f"{line}\n") for position, line in lines.items()}
     taken = choose_hits(hits, budget_tokens, costs, outline, excluded=excluded, knows=knows)
@@ -120,6 +120,6 @@ def make_passages(
 
 
 def render_line(position: int, told: Quoted) -> str:
-    """A message as a passage: place, day, speaker, words."""
+    """Return a message as a passage: place, day, speaker, words."""
     place = f"message {position}" + (f", {day}" if (day := render_day(told.at)) else "")
     return f"[{place}] {told.speaker}: {told.text}" if told.speaker else f"[{place}] {told.text}"

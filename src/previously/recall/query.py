@@ -1,20 +1,17 @@
-"""Understanding a question: what to look up, whose words are meant, and of which days.
+"""A question: what to look up, whose words are meant, and of which days.
 
-Owns `understand`, which turns a text (a question, or simply the newest message of a chat) into a `Query`. Names of
-people who speak in the story are taken out of the words to look up: "what did Mara promise" asks for Mara's
-messages, not for messages that say "Mara". Whoever is only spoken to ("Mara, who has the key?") is taken out as well,
-and nobody's messages are preferred for it. "What did I promise Mara" asks for the messages of whoever asks, "what did
-you say" for those of the one who is asked; other names are then words like any other.
+`understand` turns a text (a question, or simply the newest message of a chat) into a `Query`. Names of people who speak
+in the story are taken out of the words to look up: "what did Mara promise" asks for Mara's messages, not for messages
+that say "Mara". Whoever is only spoken to ("Mara, who has the key?") is taken out as well, and nobody's messages are
+preferred for it. "What did I promise Mara" asks for the messages of whoever asks, "what did you say" for those of the
+one who is asked; other names are then words like any other.
 
-What must stay true: any text gives a query, if only an empty one, which finds nothing (`Query.checked` refuses it with
-one sentence); the cost is bounded, however long the text.
+Whoever is addressed is set off from the sentence: by a comma or an exclamation mark behind a name that begins it, or by
+a comma before one that ends it. That holds in every script we know, so no list of openers is kept. One word may stand
+before a name at the front ("Hey Nott," "Sag Nott,"); a name of a list is not spoken to.
 
-Names in a question: who is named in it, and who is only spoken to.
-
-Owns the difference between "What did Nott say?" and "Nott, what happened?". Whoever is addressed is set off from the
-sentence: by a comma or an exclamation mark behind a name that begins it, or by a comma before one that ends it. That
-holds in every script we know, so no list of openers is kept. One word may stand before a name at the front ("Hey Nott,"
-"Sag Nott,"); a name between two others is one of a list, not spoken to.
+Any text gives a query, if only an empty one, which finds nothing (`Query.checked` refuses it with one sentence); the
+cost is bounded, however long the text.
 """
 
 from __future__ import annotations
@@ -25,9 +22,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from previously.core.errors import BadInput
+from previously.core.scripts import casefold
 from previously.recall.index import make_speaker_key
+from previously.text.names import NOBODY, is_title
+from previously.text.stopwords import list_filler_words, list_stop_words
 from previously.text.times import DaySpan, find_days
-from previously.text.words import FILLER, casefold_word, is_spaceless, read_terms
+from previously.text.words import WORD, casefold_word, is_spaceless, make_key, read_terms
 
 LONGEST_QUERY = 16_000
 """Characters of a question that are read: of a longer one the front and the end, half each."""
@@ -51,35 +51,35 @@ _QUESTION = re.compile(r"[?？]")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for."""
+    """All that is looked for."""
 
     terms: tuple[str, ...]
     """Distinct terms, in the order they were said."""
     words: tuple[tuple[str, str], ...]
     """Content words as written, each with the term that says how rare it is."""
     speakers: tuple[str, ...]
-    """Whose words are meant, by their full names."""
+    """The people whose words are meant, by their full names."""
     days: tuple[DaySpan, ...]
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to look for."""
+        """Return whether there is nothing to look for."""
         return not (self.terms or self.words or self.speakers or self.days)
 
     def checked(self) -> Query:
-        """This query, or `BadInput` if it is empty: for a person who asked, not for a chat that goes on."""
+        """Return this query, or `BadInput` if it is empty: for a person who asked, not for a chat that goes on."""
         if self.empty:
             raise BadInput("There is nothing to search for: the query holds no word, number or sign to be found by.")
         return self
 
     @property
     def lookups(self) -> tuple[str, ...]:
-        """All terms that a store should give postings for."""
+        """Return all terms that a store should give postings for."""
         return tuple(dict.fromkeys((*self.terms, *(term for _, term in self.words if term))))
 
     @property
     def speaker_keys(self) -> tuple[int, ...]:
-        """The speakers as they stand in the index."""
+        """Return the speakers as they stand in the index."""
         return tuple(make_speaker_key(name) for name in self.speakers)
 
 
@@ -91,8 +91,8 @@ def understand(
     asked: str | None = None,
     today: int | None = None,
 ) -> Query:
-    """The query of a text. `speakers` are those of the story, `asker` and `asked` who asks whom, `today` the ordinal of
-    the day it is asked on."""
+    """Return the query of a text. `speakers` are those of the story, `asker` and `asked` who asks whom, `today` the
+    ordinal of the day it is asked on."""
     text = clip_query(text)
     mentions = find_mentions(text, tuple(sorted({name for name in speakers if name})))
     called = [mention for mention in mentions if mention.addressed]
@@ -127,7 +127,7 @@ def clip_query(text: str) -> str:
 
 
 def _by_person(text: str, asker: str | None, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """Whose words are meant by "I" or "you". A message that is no question, or says both, means nobody's."""
+    """Return whose words are meant by "I" or "you". A message that is no question, or says both, means nobody's."""
     if not _QUESTION.search(text):
         return ()
     own, yours = bool(_OWN_WORDS.search(text)), bool(_YOUR_WORDS.search(text))
@@ -136,10 +136,6 @@ def _by_person(text: str, asker: str | None, asked: tuple[str, ...]) -> tuple[st
     return asked if yours and not own else ()
 
 
-_NOT_PEOPLE = frozenset("user assistant system narrator tool human bot ai gm dm player character you everyone".split())
-_TITLES = frozenset("mr mrs ms miss dr sir lady lord captain king queen prince princess st saint the of von de".split())
-_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_POSSESSIVE = re.compile(r"['’]s?$")
 _SEVERAL = re.compile(r"\s+(?:and|&)\s+|\s*[,;/]\s*", re.I)
 
 _TITLE_BEHIND = re.compile(r"\s?(?:さん|ちゃん|くん|君|様|殿|先生|씨|님|야|아)")
@@ -147,13 +143,14 @@ _TITLE_BEHIND = re.compile(r"\s?(?:さん|ちゃん|くん|君|様|殿|先生|�
 
 _COMMA = frozenset(",،、，;；")
 _CALL = _COMMA | frozenset("!！…—–")
-"""What may stand behind a name that is called."""
+"""Marks that may stand behind a name that is called."""
 
 _SENTENCE = frozenset('.!?…:\n。！？：؟।¿¡—–*"“”„«»()')
-"""What a sentence begins behind, and ends before; role-play has actions in asterisks, and speech in quotes."""
+"""Marks behind which a sentence begins, and before which it ends; role-play has actions in asterisks, and speech in
+quotes."""
 
 _BEHIND = re.compile(r"[ \t\"“”„«»*_()\[\]'’‘「」『』]*(.?)", re.DOTALL)
-"""What may stand between a name and the mark that sets it off, and that mark."""
+"""Signs that may stand between a name and the mark that sets it off, and that mark."""
 
 MOST_OPENERS = 1
 """Words that may stand before a name at the front of a sentence: with two, "What about Nott, …" would call Nott."""
@@ -181,14 +178,21 @@ def find_mentions(text: str, speakers: tuple[str, ...]) -> list[Mention]:
     if inside is not None:
         found = [Mention(match.start(), match.end(), whose[match[0]]) for match in inside.finditer(text)]
     taken = {mention.start for mention in found}
-    for match in _PART.finditer(text):
+    for match in WORD.finditer(text):
         word = match[0]
-        part = casefold_word(_POSSESSIVE.sub("", word))
-        if part not in whose or match.start() in taken or (word[0].islower() and (part in FILLER or len(part) < 3)):
+        part = make_key(word)
+        if (
+            part not in whose
+            or match.start() in taken
+            or (word[0].islower() and (part in list_filler_words() or len(part) < 3))
+        ):
             continue  # "will" is Will only with a capital
         found.append(Mention(match.start(), match.end(), whose[part]))
     joined = _joined(sorted(found, key=lambda mention: mention.start), text)
-    return [_with_title(one, text) if _is_addressed(text, joined, number) else one for number, one in enumerate(joined)]
+    return [
+        _with_title(mention, text) if _is_addressed(text, joined, number) else mention
+        for number, mention in enumerate(joined)
+    ]
 
 
 def find_named(text: str, speakers: Collection[str]) -> tuple[str, ...]:
@@ -207,18 +211,21 @@ def remove_mentions(text: str, mentions: Sequence[Mention]) -> str:
 
 
 def split_speaker(speaker: str) -> tuple[str, ...]:
-    """Return the words of a speaker's name that tell who is meant: no titles, and nothing of names that are no
-    names."""
+    """Return the words of a speaker's name that tell who is meant: nothing of names that are no names, and titles only
+    where there is nothing else: "Captain" alone is somebody."""
     parts: list[str] = []
-    for one in _SEVERAL.split(speaker):
-        if casefold_word(one.strip()) not in _NOT_PEOPLE:
-            parts += [casefold_word(part) for part in _PART.findall(one)]
-    return tuple(dict.fromkeys(part for part in parts if part not in _TITLES and len(part) > 1))
+    for name in _SEVERAL.split(speaker):
+        if casefold(name) in NOBODY:
+            continue
+        words = [casefold_word(word) for word in WORD.findall(name)]
+        words = [word for word in words if len(word) > 1]
+        parts += [word for word in words if not (is_title(word) or word in list_stop_words())] or words
+    return tuple(dict.fromkeys(parts))
 
 
 @lru_cache(maxsize=256)
 def _parts_of_names(speakers: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], re.Pattern[str] | None]:
-    """Who has each part of a name, and a pattern for those parts that are written without spaces around them."""
+    """Return who has each part of a name, and a pattern for those parts that are written without spaces around them."""
     whose: dict[str, list[str]] = {}
     for speaker in speakers:
         for part in split_speaker(speaker):
@@ -231,17 +238,17 @@ def _parts_of_names(speakers: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...
 def _joined(found: Sequence[Mention], text: str) -> list[Mention]:
     """Words of a name that only a space parts, as one mention of all whom any of them may mean."""
     runs: list[Mention] = []
-    for one in found:
-        if runs and text[runs[-1].end : one.start].isspace():
-            names = tuple(dict.fromkeys((*runs[-1].names, *one.names)))
-            runs[-1] = Mention(runs[-1].start, one.end, names)
+    for mention in found:
+        if runs and text[runs[-1].end : mention.start].isspace():
+            names = tuple(dict.fromkeys((*runs[-1].names, *mention.names)))
+            runs[-1] = Mention(runs[-1].start, mention.end, names)
         else:
-            runs.append(one)
+            runs.append(mention)
     return runs
 
 
 def _with_title(mention: Mention, text: str) -> Mention:
-    """The mention of somebody addressed, with the title behind their name."""
+    """Return the mention of somebody addressed, with the title behind their name."""
     title = _TITLE_BEHIND.match(text, mention.end)
     return Mention(mention.start, title.end() if title else mention.end, mention.names, addressed=True)
 
@@ -252,11 +259,11 @@ def _is_addressed(text: str, mentions: Sequence[Mention], number: int) -> bool:
     front = max(0, mention.start - LONGEST_OPENER)
     opens_at = max((at for at in range(front, mention.start) if text[at] in _COMMA | _SENTENCE), default=front - 1)
     begins = opens_at < 0 or text[opens_at] in _SENTENCE
-    openers = len(_PART.findall(text, opens_at + 1, mention.start))
+    openers = len(WORD.findall(text, opens_at + 1, mention.start))
     after = _BEHIND.match(text, _with_title(mention, text).end)
     behind = after[1] if after else ""
     if begins:
-        return openers <= MOST_OPENERS and behind in _CALL
+        return openers <= MOST_OPENERS and behind in _CALL and not _begins_list(text, mentions, number)
     if openers:
         return False
     if behind in _COMMA:
@@ -264,9 +271,18 @@ def _is_addressed(text: str, mentions: Sequence[Mention], number: int) -> bool:
     return not behind or behind in _SENTENCE
 
 
+def _begins_list(text: str, mentions: Sequence[Mention], number: int) -> bool:
+    """Return whether a mention is the first of a list: of three, or of two that a word joins. "Bram, Mara lied" calls
+    Bram."""
+    if not _touches(text, mentions, number, number + 1):
+        return False
+    joins = WORD.search(text, mentions[number].end, mentions[number + 1].start)
+    return joins is not None or _touches(text, mentions, number + 1, number + 2)
+
+
 def _touches(text: str, mentions: Sequence[Mention], first: int, second: int) -> bool:
     """Return whether nothing but a comma, and at most one word, stands between two mentions: they are of one list."""
     if first < 0 or second >= len(mentions):
         return False
     between = text[mentions[first].end : mentions[second].start]
-    return len(_PART.findall(between)) <= 1 and not any(letter in _SENTENCE for letter in between)
+    return len(WORD.findall(between)) <= 1 and not any(letter in _SENTENCE for letter in between)

@@ -1,30 +1,17 @@
 """Ranking: how much each message says about what is asked, and why.
 
-Owns the one order in which every store gives its hits. A message is scored by its own words and meaning, then by
-its neighbours' (a reply is found by what it replies to), then by who said it, when, on which page, and whether it says
-when. `Weights` are the constants of that sum; they were set on other people's conversations, and no single story is
-tuned to.
+The one order in which every store gives its hits. `score_words` is BM25 over a path, for messages and for the pages
+they stand in: a message counts for more where its page speaks of what is asked. `choose_candidates` keeps a question on
+a story of 100,000 messages about as cheap as on one of 10,000: vectors are read and compared for few messages only. Of
+a long path these are the best by words and those of the days that were named, the neighbours of all these, and an even
+sample that tells what the story's messages have in common. So in a long story a message that shares no word with the
+question, nor stands near one that does, is not found. `rank` then scores a message by its own words and meaning, by its
+neighbours' (a reply is found by what it replies to), and by who said it, when, on which page, and whether it says when.
+`Weights` are the constants of that sum; they were set on other people's conversations, and no single story is tuned to.
 
-What must stay true: pure and deterministic, ties going to the later message; every hit can say what it was found by,
-and was found by something; without vectors words alone carry the same weight.
-
-Ranking by words: BM25 over a path, for messages and for the pages they stand in.
-
-Owns the arithmetic on postings. A message counts for more where its page speaks of what is asked. All input is values:
-the postings of the query's terms, joined to the path, and the path's outline.
-
-What must stay true: pure; scores depend on what stands on the path, not on how a store keeps it; positions without
-any of the terms score zero.
-
-Which messages are worth a closer look.
-
-Owns the step that keeps a question on a story of 100,000 messages about as cheap as on one of 10,000: vectors are read
-and compared for few messages only. A short path is looked at whole. Of a long one come the best by words and those of
-the days that were named, the neighbours of all these, and an even sample that tells what the story's messages have in
-common. So in a long story a message that shares no word with the question, nor stands near one that does, is not found.
-
-What must stay true: pure; positions come sorted, each once, all of them known; growing the path by a message hardly
-moves the sample.
+All input is values, all output deterministic, ties going to the later message. Scores depend on what stands on the
+path, not on how a store keeps it; every hit can say what it was found by; without vectors words alone carry the same
+weight; growing the path by a message hardly moves the sample.
 """
 
 from __future__ import annotations
@@ -56,11 +43,11 @@ class Weights:
     few_words: float = 3.0
     """A message of so many terms gets half of its likeness: one word alone is like too much."""
     common: bool = True
-    """Whether what the story's messages have in common is taken out before they are compared."""
+    """True where that which the story's messages have in common is taken out before they are compared."""
     beside: float = 0.25
     two_away: float = 0.25
     answer: float = 0.2
-    """What a question passes on to the message after it."""
+    """The share that a question passes on to the message after it."""
     reach_tokens: float = 60.0
     """From this distance on neighbours fade: long messages stand for themselves."""
     speaker: float = 0.6
@@ -75,7 +62,7 @@ WEIGHTS = Weights()
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What a hit was found by. Shares of its score, except for the terms."""
+    """The reasons for a hit. Shares of its score, except for the terms."""
 
     terms: tuple[str, ...]
     by_words: float
@@ -96,7 +83,8 @@ class Hit:
 
 
 def make_query_vector(query: Query, words: Lexical, table: WordTable | None, length: int) -> Floats | None:
-    """The question's vector: its words by how rare they are in this story. None without a table or a known word."""
+    """Return the question's vector: its words by how rare they are in this story. None without a table or a known
+    word."""
     if table is None or not query.words:
         return None
     unheard = float(np.log1p(2.0 * length + 1.0))
@@ -118,7 +106,7 @@ def rank(
     most: int = 200,
     weights: Weights = WEIGHTS,
 ) -> list[Hit]:
-    """The best of these positions, best first. `vectors` has a row for each of them, zero where there is none;
+    """Return the best of these positions, best first. `vectors` has a row for each of them, zero where there is none;
     `excluded` ones count as neighbours but are never hits."""
     if not len(positions):
         return []
@@ -179,7 +167,7 @@ def _by_meaning(
 
 
 def _by_neighbours(own: Floats, session: Positions, positions: Positions, facts: Records, weights: Weights) -> Floats:
-    """What the messages before and after, in the same session, pass on."""
+    """Return what the messages before and after, in the same session, pass on."""
     size = facts["size"].astype(np.float32)
     passed = np.zeros_like(own)
     for distance, weight in ((1, weights.beside), (2, weights.two_away)):
@@ -223,7 +211,8 @@ _PAGE_K1, _PAGE_B = 1.5, 0.75
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Where a term stands on the path, how often it is said there, and how long each of those messages is."""
+    """The places where a term stands on the path, how often it is said there, and how long each of those messages
+    is."""
 
     positions: Positions
     counts: Floats
@@ -232,7 +221,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class Lexical:
-    """What words say of every position of a path, from 0 to 1."""
+    """Scores of every position of a path by its words, from 0 to 1."""
 
     scores: Floats
     pages: Floats
@@ -241,7 +230,8 @@ class Lexical:
 
 
 def place_postings(blocks: Mapping[str, Sequence[Block]], outline: Outline) -> dict[str, Postings]:
-    """The postings of these terms that stand on the path and may be known; a term that nobody says is left out."""
+    """Return the postings of these terms that stand on the path and may be known; a term that nobody says is left
+    out."""
     found: dict[str, Postings] = {}
     for term, kept in blocks.items():
         entries, records = join_blocks(kept, POSTING)
@@ -255,12 +245,12 @@ def place_postings(blocks: Mapping[str, Sequence[Block]], outline: Outline) -> d
 
 
 def measure_rarity(count: int, total: int) -> float:
-    """The weight of a term that stands in `count` of `total` messages; never negative."""
+    """Return the weight of a term that stands in `count` of `total` messages; never negative."""
     return math.log(1 + (max(total - count, 0) + 0.5) / (count + 0.5))
 
 
 def score_words(terms: Collection[str], postings: Mapping[str, Postings], outline: Outline) -> Lexical:
-    """Every position scored by these terms. Postings of further terms only tell how rare those are."""
+    """Return every position scored by these terms. Postings of further terms only tell how rare those are."""
     scores = np.zeros(len(outline), np.float32)
     starts = outline.pages
     sizes = np.diff(np.append(starts, len(outline)))
@@ -297,11 +287,11 @@ on CRD3 (13,795 messages)."""
 BEST_BY_DAY = 300
 SAMPLE = 256
 REACH = 2
-"""How far a neighbour can be."""
+"""The distance up to which a message is a neighbour: a reply, and the reply to it."""
 
 
 def sample_step(length: int) -> int:
-    """Every so-many-th message belongs to the sample: a power of two, so that it seldom changes."""
+    """Return every so-many-th message belongs to the sample: a power of two, so that it seldom changes."""
     step = 1
     while length // step > SAMPLE:
         step *= 2
@@ -309,7 +299,7 @@ def sample_step(length: int) -> int:
 
 
 def choose_candidates(query: Query, outline: Outline, words: Lexical) -> Positions:
-    """The positions that ranking compares by meaning."""
+    """Return the positions that ranking compares by meaning."""
     length = len(outline)
     if length <= WHOLE_PATH:
         return np.flatnonzero(outline.known)
@@ -324,7 +314,7 @@ def choose_candidates(query: Query, outline: Outline, words: Lexical) -> Positio
 
 
 def score_days(query: Query, outline: Outline) -> Floats:
-    """How near each position lies to the days the query names, from 0 to 1."""
+    """Return how near each position lies to the days the query names, from 0 to 1."""
     if not query.days:
         return np.zeros(len(outline), np.float32)
     days, where = np.unique(outline.days(), return_inverse=True)
@@ -333,7 +323,7 @@ def score_days(query: Query, outline: Outline) -> Floats:
 
 
 def _best(scores: Floats, most: int) -> Positions:
-    """The positions of the highest scores above zero; of equal ones the earlier."""
+    """Return the positions of the highest scores above zero; of equal ones the earlier."""
     scored = np.flatnonzero(scores > 0)
     if len(scored) > most:
         floor = np.partition(scores[scored], -most)[-most]

@@ -1,18 +1,12 @@
 """Answering a question: what a store has to give, and the steps from there to hits.
 
-Owns `StoryIndex`, the seam between recall and a store. A store gives blocks and vectors of one story, as they were
-kept when entries were written; everything that decides what is found, and in which order, happens here and below, so
-that all stores give the same answer. `find` is the usual way; `outline_of`, `understand` and `search` are its steps.
+`StoryIndex` is the seam between recall and a store. A store gives blocks and vectors of one story, as they were kept
+when entries were written; everything that decides what is found, and in which order, happens here and below, so that
+all stores give the same answer. `find` is the usual way; `read_outline`, `understand` and `search` are its steps.
+`InMemoryIndex` keeps blocks and vectors in dictionaries, and shows what the tables of any store have to do.
 
-What must stay true: nothing is found that is not on the path given, that comes at or after `until`, that the witness
-was not there for, or that is excluded; the answer does not depend on the order in which a store gives blocks.
-
-An index held in memory.
-
-Owns nothing but data: the blocks and vectors that a store would keep in tables, in dictionaries. It is the
-`StoryIndex` of the in-memory store and of the benchmark, and shows what the tables of any other store have to do.
-
-What must stay true: adding an entry twice changes nothing; after `remove` no record of an entry is left.
+Nothing is found that is not on the path given, that comes at or after `until`, that the witness was not there for, or
+that is excluded. The answer does not depend on the order in which a store gives blocks.
 """
 
 from __future__ import annotations
@@ -59,19 +53,19 @@ class StoryIndex(Protocol):
     """The index of one story, whatever branch its entries are on."""
 
     def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
-        """The blocks of postings of these terms, in any order; a term that nobody says may be left out."""
+        """Return the blocks of postings of these terms, in any order; a term that nobody says may be left out."""
         ...
 
     def facts(self) -> Sequence[Block]:
-        """The blocks of facts, in any order."""
+        """Return the blocks of facts, in any order."""
         ...
 
     def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
-        """The vectors of these entries; one that has none is left out."""
+        """Return the vectors of these entries; one that has none is left out."""
         ...
 
     def speakers(self) -> Iterable[str]:
-        """The names that speak in the story."""
+        """Return the names that speak in the story."""
         ...
 
 
@@ -99,9 +93,9 @@ def find(
     until: int | None = None,
     most: int = MOST_HITS,
 ) -> SearchResult:
-    """The best hits for a text. `asker` and `asked` are who asks whom ("I" and "you"); `today` is the day it is asked
-    on, else that of the newest message. Only what `witness` was there for, only `allowed` positions and only those
-    before `until` have a part in it; `excluded` ones (already in the view) are known, but no hits."""
+    """Return the best hits for a text. `asker` and `asked` are who asks whom ("I" and "you"); `today` is the day it is
+    asked on, else that of the newest message. Only what `witness` was there for, only `allowed` positions and only
+    those before `until` have a part in it; `excluded` ones (already in the view) are known, but no hits."""
     outline = read_outline(index, path, witness=witness, allowed=allowed, until=until)
     query = understand(
         text,
@@ -121,7 +115,7 @@ def read_outline(
     allowed: Collection[int] | None = None,
     until: int | None = None,
 ) -> Outline:
-    """The outline of a path as one reader of the story may know it."""
+    """Return the outline of a path as one reader of the story may know it."""
     mask: Mask | None = None if allowed is None else make_mask(allowed, len(path))
     if witness is not None:
         there = _witnessed(index, path, witness)
@@ -139,7 +133,7 @@ def search(
     most: int = MOST_HITS,
     weights: Weights = WEIGHTS,
 ) -> list[Hit]:
-    """The best hits of a path for a query, best first; none for an empty query."""
+    """Return the best hits of a path for a query, best first; none for an empty query."""
     if query.empty or not outline.messages:
         return []
     postings = place_postings(index.postings(query.lookups), outline)
@@ -224,17 +218,17 @@ class InMemoryIndex:
             self._speakers[speaker] -= 1
 
     def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
-        """The blocks of postings of these terms."""
+        """Return the blocks of postings of these terms."""
         return {term: list(self._postings[term].items()) for term in terms if term in self._postings}
 
     def facts(self) -> Sequence[Block]:
-        """The blocks of facts."""
+        """Return the blocks of facts."""
         return list(self._facts.items())
 
     def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
-        """The vectors of these entries."""
+        """Return the vectors of these entries."""
         return {entry: self._vectors[entry] for entry in entries if entry in self._vectors}
 
     def speakers(self) -> Iterable[str]:
-        """The names that speak in the story."""
+        """Return the names that speak in the story."""
         return [name for name, messages in self._speakers.items() if messages]

@@ -1,19 +1,12 @@
-"""Arithmetic on vectors of meaning: adding words up, packing, comparing.
+"""Vectors of meaning: adding words up, packing, comparing.
 
-Owns the dense side of recall. A message's vector is the sum of its content words' vectors, packed to one byte a number;
-a question's words weigh by how rare they are in the story. Before two are compared, what all messages of the story
-have in common is taken out of both: it tells nothing.
+A message's vector is the sum of its content words' vectors, packed to one byte a number; a question's words weigh by
+how rare they are in the story. Before two are compared, what all messages of the story have in common is taken out of
+both: it tells nothing. `PieceTable` makes the vectors of words from those of their pieces, which are read elsewhere
+(`models.word_vectors`) and given.
 
-What must stay true: pure; the same input gives the same numbers; a text without a known word has no vector, and is like
-nothing.
-
-Vectors of words from vectors of their pieces.
-
-Owns `PieceTable`, a `WordTable` over a fixed set of word pieces. Words are split here, by joining: what makes a known
-piece is put together, the commonest first. The numbers are read elsewhere (`models.word_vectors`) and given.
-
-What must stay true: the same word always gives the same vector, on every machine; a word of any length or script has
-one, if only zero.
+The same input gives the same numbers on every machine. A word of any length or script has a vector, if only zero; a
+text without a known word has none, and is like nothing.
 """
 
 from __future__ import annotations
@@ -36,25 +29,25 @@ LONGEST_SUM = 2_000
 
 
 class WordTable(Protocol):
-    """Where words have vectors. What it gives must depend on the words alone."""
+    """A table of the vectors of words. What it gives must depend on the words alone."""
 
     @property
     def name(self) -> str:
-        """What tells it from tables that give other vectors."""
+        """Return what tells it from tables that give other vectors."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is."""
+        """Return how long a vector is."""
         ...
 
     def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:
-        """The sum of the words' vectors, each times its weight."""
+        """Return the sum of the words' vectors, each times its weight."""
         ...
 
 
 def pack_vector(table: WordTable | None, words: Sequence[str]) -> bytes:
-    """The vector of these words, one signed byte a number; empty where no word is known."""
+    """Return the vector of these words, one signed byte a number; empty where no word is known."""
     if table is None or not words:
         return b""
     summed = table.summed(words[:LONGEST_SUM])
@@ -72,8 +65,8 @@ def scale_to_unit(vectors: Floats) -> Floats:
 
 
 def measure_likeness(vectors: Packed, wanted: Floats, sampled: Rows) -> Floats:
-    """The cosine of each packed vector with the wanted one, after what the `sampled` rows have in common has been taken
-    out of both. A zero vector is like nothing."""
+    """Return the cosine of each packed vector with the wanted one, after what the `sampled` rows have in common has
+    been taken out of both. A zero vector is like nothing."""
     rows = vectors.astype(np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     norms[norms == 0] = np.inf
@@ -88,7 +81,8 @@ def measure_likeness(vectors: Packed, wanted: Floats, sampled: Rows) -> Floats:
 
 
 def read_rows(entries: Sequence[int], vectors: Mapping[int, bytes]) -> Packed:
-    """The packed vectors of these entries, a row each; zero for an entry that has none, or one of another size."""
+    """Return the packed vectors of these entries, a row each; zero for an entry that has none, or one of another
+    size."""
     none = bytes(DIMENSIONS)
     each = [vectors.get(entry, none) for entry in entries]
     joined = b"".join([one if len(one) == DIMENSIONS else none for one in each])
@@ -98,7 +92,7 @@ def read_rows(entries: Sequence[int], vectors: Mapping[int, bytes]) -> Packed:
 PieceRows: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float16]]
 
 _WORD_START = "\u2581"
-"""What a piece begins with that stands at the front of a word."""
+"""Begins a piece that stands at the front of a word."""
 
 _LONGEST_SPLIT = 24
 """Letters split at a time: splitting takes the square of them, and pieces are hardly ever longer than eight."""
@@ -116,11 +110,11 @@ class PieceTable:
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is."""
+        """Return how long a vector is."""
         return int(self._rows.shape[1])
 
     def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:
-        """The sum of the words' vectors, each times its weight."""
+        """Return the sum of the words' vectors, each times its weight."""
         split = [self._split(word) for word in words]
         numbers = [number for pieces in split for number in pieces]
         rows = self._rows[numbers].astype(np.float32) if numbers else np.zeros((0, self.dimensions), np.float32)
@@ -130,8 +124,8 @@ class PieceTable:
         return np.asarray(np.asarray(each, np.float32) @ rows, np.float32)
 
     def _split_anew(self, word: str) -> tuple[int, ...]:
-        """The numbers of a word's pieces. Neighbours are joined, the commonest pair (lowest number) first, until no
-        two make a piece; what is no piece, a rare character, is left out."""
+        """Return the numbers of a word's pieces. Neighbours are joined, the commonest pair (lowest number) first, until
+        no two make a piece; what is no piece, a rare character, is left out."""
         if len(word) > _LONGEST_SPLIT:
             parts = [word[at : at + _LONGEST_SPLIT] for at in range(0, len(word), _LONGEST_SPLIT)]
             return tuple(number for part in parts for number in self._split_anew(part))

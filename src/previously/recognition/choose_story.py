@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.digests import match_key
 from previously.core.messages import Message, Role
-from previously.core.scripts import Put
+from previously.core.path import Put
 from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
 from previously.recognition.client_marks import is_continue
 from previously.recognition.follow import PathChange, SortedList, follow, is_put, sort_notes
@@ -204,7 +204,7 @@ class PathMatch:
     """A list, from its `start` on, held against a path, from its `first` on."""
 
     request: ClientRequest
-    known: Sequence[Known]
+    known: Sequence[KnownEntry]
     last: LastList | None = None
     """The list before of the branch."""
     first: int = 0

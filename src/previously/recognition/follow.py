@@ -12,11 +12,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
-from previously.core.align import Alignment, Known, align
+from previously.core.align import Alignment, KnownEntry, align
 from previously.core.digests import match_key
 from previously.core.messages import Attributes, Draft, Message, Role, Text
-from previously.core.paths import OnPath
-from previously.core.scripts import Put, Reuse, Script, Splice
+from previously.core.path import OnPath, Put, Reuse, Splice, Splices
 from previously.recognition.client_list import LONG_TEXT, ClientMessage, replace_text
 
 DEEP_NOTE = 16
@@ -90,7 +89,7 @@ def sort_notes(pieces: Sequence[ClientMessage], known: Collection[bytes], before
 class PathChange:
     """The change that brings a branch to what a client shows."""
 
-    script: Script
+    script: Splices
     attributes: tuple[tuple[int, Attributes], ...]
     fork: bool
     """If true, the branch stays as it is, and a new one is changed."""
@@ -116,7 +115,10 @@ class PathChange:
 
 
 def follow(
-    known: Sequence[Known], pieces: Sequence[ClientMessage], unsettled: Collection[int], expected: int | None = None
+    known: Sequence[KnownEntry],
+    pieces: Sequence[ClientMessage],
+    unsettled: Collection[int],
+    expected: int | None = None,
 ) -> PathChange:
     """Return what a list changes on a path. `unsettled` are entries that were in one list only; `expected` is how long
     the client says its history is, hidden messages included: then it tells deleted from hidden."""
@@ -142,7 +144,7 @@ def follow(
     return PathChange(script, attributes, fork, tuple(positions), matched, same, len(gone), replied)
 
 
-def _find_chance_match(known: Sequence[Known], pieces: Sequence[ClientMessage], alignment: Alignment) -> int:
+def _find_chance_match(known: Sequence[KnownEntry], pieces: Sequence[ClientMessage], alignment: Alignment) -> int:
     """Return how much of a path is not to be looked at, since the first message of a list was found there by chance: it
     is short, was said in the middle of the story, and all that was said since would be hidden. 0 if all of it is."""
     hides = {entry for entry, new in alignment.attributes if new.hidden}
@@ -153,15 +155,15 @@ def _find_chance_match(known: Sequence[Known], pieces: Sequence[ClientMessage], 
     return at + 1 if at and short and run > LONG_HOLE and known[at].match_key == match_key(pieces[0].message) else 0
 
 
-def is_put(piece: ClientMessage, script: Script) -> bool:
+def is_put(piece: ClientMessage, script: Splices) -> bool:
     """Return whether a script puts this very message on the path, as a new one or as an edit."""
     puts = (put for splice in script for put in splice.pieces if isinstance(put, Put))
     return any(put.draft.message is piece.message for put in puts)
 
 
 def keep_trimmed_reply(
-    script: Script, newest: OnPath | None, pieces: Sequence[ClientMessage], positions: Sequence[int]
-) -> Script:
+    script: Splices, newest: OnPath | None, pieces: Sequence[ClientMessage], positions: Sequence[int]
+) -> Splices:
     """Return the script, in which the newest reply of the path becomes what the client made of it: clients trim what
     they keep. Elsewhere the words decide, not the blanks between them."""
     if newest is None or newest.entry.message.role is not Role.ASSISTANT:
@@ -176,7 +178,7 @@ def keep_trimmed_reply(
     return [Splice(newest.position, 1, (Put(draft, replaces=newest.entry.id),)), *script]
 
 
-def is_same_story(known: Sequence[Known], pieces: Sequence[ClientMessage]) -> bool:
+def is_same_story(known: Sequence[KnownEntry], pieces: Sequence[ClientMessage]) -> bool:
     """Return whether a list and a path have two neighbours in common, one of them the user's, or a longer message of
     the user; or, where a story has hardly begun, its first message. Short messages prove nothing: people say the same
     things again and again."""
@@ -196,7 +198,9 @@ def is_same_story(known: Sequence[Known], pieces: Sequence[ClientMessage]) -> bo
     return False
 
 
-def _find_positions(known: Sequence[Known], script: Script, attributes: Sequence[tuple[int, Attributes]]) -> list[int]:
+def _find_positions(
+    known: Sequence[KnownEntry], script: Splices, attributes: Sequence[tuple[int, Attributes]]
+) -> list[int]:
     """Return where on the path after the changes the messages stand that are not hidden."""
     hidden = {one.entry: one.attributes.hidden for one in known} | {entry: new.hidden for entry, new in attributes}
     flags: list[bool] = []
@@ -209,12 +213,12 @@ def _find_positions(known: Sequence[Known], script: Script, attributes: Sequence
     return [position for position, is_hidden in enumerate(flags) if not is_hidden]
 
 
-def _count_users(messages: Iterable[Known]) -> int:
+def _count_users(messages: Iterable[KnownEntry]) -> int:
     return sum(1 for one in messages if one.role is Role.USER)
 
 
 def _settle(
-    known: Sequence[Known], alignment: Alignment, unsettled: Collection[int]
+    known: Sequence[KnownEntry], alignment: Alignment, unsettled: Collection[int]
 ) -> tuple[list[Splice], tuple[tuple[int, Attributes], ...]]:
     """Return the alignment, in which only settled messages are hidden, and a message that moved is not there twice."""
     places = {one.entry: at for at, one in enumerate(known)}
@@ -239,7 +243,7 @@ def _settle(
 
 
 def _reuse_moved(
-    known: Sequence[Known],
+    known: Sequence[KnownEntry],
     script: list[Splice],
     attributes: Sequence[tuple[int, Attributes]],
     pieces: Sequence[ClientMessage],
@@ -260,7 +264,7 @@ def _reuse_moved(
 
 
 def _delete_counted(
-    known: Sequence[Known], script: list[Splice], attributes: tuple[tuple[int, Attributes], ...], expected: int
+    known: Sequence[KnownEntry], script: list[Splice], attributes: tuple[tuple[int, Attributes], ...], expected: int
 ) -> tuple[list[Splice], tuple[tuple[int, Attributes], ...]]:
     """Delete what would be hidden, where the path would be longer than the client's history by just that."""
     hidden = [entry for entry, new in attributes if new.hidden]
@@ -273,7 +277,7 @@ def _delete_counted(
     return sorted(script, key=lambda splice: (splice.at, splice.remove)), kept
 
 
-def plan_fork(script: Script, length: int) -> tuple[int, Script]:
+def plan_fork(script: Splices, length: int) -> tuple[int, Splices]:
     """Return how much of a path a new branch shares, and what then brings it there: behind the last message that stays
     all is its own, and what people have said of the old branch from there on is not said of it."""
     shared, pieces = list(script), list[Put | Reuse]()
@@ -284,7 +288,7 @@ def plan_fork(script: Script, length: int) -> tuple[int, Script]:
     return length, [*shared, Splice(length, 0, tuple(pieces))] if pieces else shared
 
 
-def stamp_newest(script: Script, at: str, witnesses: tuple[str, ...] | None) -> Script:
+def stamp_newest(script: Splices, at: str, witnesses: tuple[str, ...] | None) -> Splices:
     """Return the script, in which the newest message is said at that time, before those who are there."""
     last = script[-1].pieces[-1] if script[-1].pieces else None
     if not isinstance(last, Put):

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.digests import match_key
 from previously.core.messages import Draft, Message, Role, Text, ToolCall
 from previously.recognition.client_list import LONG_TEXT, ClientList, ClientMessage, replace_text
@@ -41,7 +41,7 @@ _NOTE = re.compile(r"\[[^\[\]]*\]\s*", re.DOTALL)
 class PathKeys:
     """The match keys of a path, each as often as it stands there."""
 
-    def __init__(self, known: Sequence[Known]) -> None:
+    def __init__(self, known: Sequence[KnownEntry]) -> None:
         self._keys = Counter(one.match_key for one in known)
         self._followed = {(one.match_key, two.role) for one, two in pairwise(known)}
         self._last = next((one.match_key for one in reversed(known) if not one.attributes.hidden), b"")

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.errors import StoreProblem
+from previously.core.model_io import ModelReply, ModelRequest, Usage
 from previously.runtime.clock import time_at
 from previously.storage.store import Store, StoryKey
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.runtime.clock import time_at
 from previously.storage.copy import THIS_FILE, Backup, NameTaken, Whole, WholeStories
 from previously.storage.spool import Spool

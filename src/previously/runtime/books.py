@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 
 from previously.core.errors import BadInput
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.lore.books import LoreBook, parse_book
 from previously.lore.entry import KeyedEntry, find_problems
 from previously.memory.known import parse_kept_book
 from previously.runtime.clock import time_at
-from previously.storage.store import Store
-from previously.storage.tables.books import BookInfo
+from previously.storage.store import Store, StoryKey
+from previously.storage.tables.books import Book, BookInfo
 
 LONGEST_NAME = 200
 """Characters of a book's name: file names have no more."""
@@ -34,7 +34,8 @@ class Books:
         if not name or len(name) > LONGEST_NAME:
             raise BadInput(f"A book needs a name of 1 to {LONGEST_NAME} characters.")
         book = parse_book(given, name)
-        await self._store.keep_book(self._owner, name, json.dumps(given, ensure_ascii=False), at=time_at())
+        kept = Book(name, json.dumps(given, ensure_ascii=False), time_at())
+        await self._store.write(StoryKey(self._owner, 0), lambda tables: tables.books.keep(self._owner, kept))
         return book
 
     async def books(self) -> list[BookInfo]:

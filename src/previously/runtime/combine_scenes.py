@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.errors import BadInput
-from previously.core.lore import Described, Scene
 from previously.core.note import LoreItem
+from previously.core.scene import Described, Scene
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost
 from previously.folds.combine import CombineFold

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role
-from previously.core.pairing import Mended, mended
+from previously.core.pairing import Mended, mend
 from previously.core.tokens import Counter
 from previously.core.versions import Cost
 from previously.folds.brief import BriefFold
@@ -92,7 +92,7 @@ async def compact(
 ) -> Compacted:
     """Fold a conversation, if there is anything to fold. `brief_at` is where an earlier brief stands, `pins` are
     messages that stay as they are."""
-    whole = mended(messages)
+    whole = mend(messages)
     said = whole.messages
     earlier = None if brief_at is None else whole.now_at(brief_at)
     pinned = frozenset(at for pin in pins if (at := whole.now_at(pin)) is not None)

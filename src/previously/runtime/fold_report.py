@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Cost, Kind, Status, Version
 from previously.folds.boundary import Boundary
 from previously.runtime.writer import Attempt

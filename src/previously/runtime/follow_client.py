@@ -14,12 +14,11 @@ from itertools import islice
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from previously.core.align import Known, choose_swipes
+from previously.core.align import KnownEntry
 from previously.core.digests import match_key
 from previously.core.errors import BadInput, HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role
-from previously.core.paths import OnPath
-from previously.core.scripts import Put, Reuse, Splice
+from previously.core.path import OnPath, Put, Reuse, Splice
 from previously.memory.presence import COMINGS, list_absent
 from previously.recognition.choose_story import Candidate, ClientRequest, PathMatch, choose_lookup_keys, find_tail
 from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
@@ -29,7 +28,8 @@ from previously.recognition.last_lists import LastList, LastLists, NearStory, se
 from previously.recognition.undo_postprocessing import Prefill
 from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
-from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
+from previously.storage.store import NO_NODE, BranchInfo, Store, StoryInfo, StoryKey
+from previously.storage.tables import Tables
 
 T = TypeVar("T")
 
@@ -314,8 +314,8 @@ class _StoryFinder:
     async def find(self, request: ClientRequest) -> _BranchMatch | None:
         """Return the branch that the list belongs to, if there is one."""
         if request.story:
-            info = await self._store.story(request.owner, request.story)
-            if info and not request.is_of(await self._store.header(info.key)):
+            info, header = await self._find_named(request.owner, request.story)
+            if info and not request.is_of(header):
                 raise BadInput("The story of that name is another user's.")
             if info or not request.adopts:
                 return await self._match_near(request, info.key, info.name, info.active.name) if info else None
@@ -326,6 +326,15 @@ class _StoryFinder:
             if match.candidate.is_this and not match.candidate.change.fork:
                 return match
         return await self._find_held(request)
+
+    async def _find_named(self, owner: str, name: str) -> tuple[StoryInfo | None, str]:
+        """Return the story of that name, and its header."""
+
+        def read(tables: Tables) -> tuple[StoryInfo | None, str]:
+            info = tables.stories.named(owner, name)
+            return info, tables.stories.kept(info.key, "header") if info else ""
+
+        return await self._store.read(owner, read)
 
     async def _find_held(self, request: ClientRequest) -> _BranchMatch | None:
         """Return the best of the stories that hold some messages of a list."""
@@ -405,7 +414,7 @@ class _StoryFinder:
         key: StoryKey,
         name: str,
         branch: BranchInfo,
-        known: Sequence[Known],
+        known: Sequence[KnownEntry],
         first: int = 0,
         start: int = 0,
     ) -> _BranchMatch:
@@ -443,6 +452,6 @@ async def _compute(size: int, work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work) if size > LARGE else work()
 
 
-def _known(item: OnPath) -> Known:
+def _known(item: OnPath) -> KnownEntry:
     entry = item.entry
-    return Known(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)
+    return KnownEntry(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)

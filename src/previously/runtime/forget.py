@@ -17,8 +17,7 @@ from pathlib import Path
 
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
 from previously.core.marks import MarkKind
-from previously.core.scripts import Script, Splice
-from previously.core.spans import Span, position_on
+from previously.core.path import Span, Splice, Splices, find_position
 from previously.runtime.backup import CopiedStories
 from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
@@ -219,7 +218,7 @@ async def _find_alike(store: Store, key: StoryKey, traces: Traces) -> tuple[set[
 async def take_off(store: Store, key: StoryKey, entries: Collection[int], said: Collection[str] = ()) -> None:
     """Take entries off every path they stand on, and pins that only repeat what they said."""
 
-    def read(tables: Tables, branch: str) -> tuple[int, Script]:
+    def read(tables: Tables, branch: str) -> tuple[int, Splices]:
         snapshot = tables.snapshot(key, branch)
         return snapshot.head, [Splice(at, 1, ()) for at, known in enumerate(snapshot.known()) if known.entry in entries]
 
@@ -253,8 +252,8 @@ def _find_span(branch: BranchInfo, first: int | None, last: int | None) -> Span 
         if last is not None:
             raise BadInput("A last message needs a first one.")
         return None
-    begin = position_on(branch.messages, first)
-    end = begin if last is None else position_on(branch.messages, last)
+    begin = find_position(branch.messages, first)
+    end = begin if last is None else find_position(branch.messages, last)
     if end < begin:
         raise BadInput(f"Message {end} comes before message {begin}.")
     return Span(begin, end)

@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.messages import Message
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind, Status
 from previously.folds.checks import Accepted, RefusalKind

@@ -1,4 +1,4 @@
-"""Prompts as files: the package's own, or those of the same names in a directory of the user."""
+"""Prompts as files: the package's own, or a folder of a user's with the same names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from previously.core.errors import BadInput
 from previously.folds.prompts.templates import PLACEHOLDERS, Template, parse_template
 
 
-def load_prompts(directory: Path | None = None) -> dict[str, Template]:
+def load_prompts(folder: Path | None = None) -> dict[str, Template]:
     """Every prompt by its name."""
-    return {name: load_prompt(name, directory) for name in PLACEHOLDERS}
+    return {name: load_prompt(name, folder) for name in PLACEHOLDERS}
 
 
-def load_prompt(name: str, directory: Path | None = None) -> Template:
-    """The prompt of that name, from the user's directory if it is there. A prompt that cannot be used is `BadInput`."""
-    own = directory / f"{name}.md" if directory else None
+def load_prompt(name: str, folder: Path | None = None) -> Template:
+    """The prompt of that name, from the user's folder if it is there. A prompt that cannot be used is `BadInput`."""
+    own = folder / f"{name}.md" if folder else None
     if own is not None and own.is_file():
         try:
             return parse_template(str(own), own.read_text("utf-8-sig"), PLACEHOLDERS[name])
@@ -26,11 +26,11 @@ def load_prompt(name: str, directory: Path | None = None) -> Template:
     return parse_template(name, text, PLACEHOLDERS[name])
 
 
-def check_prompts(directory: Path) -> None:
-    """Refuse a directory of prompts that is not there, or holds one that is unknown or cannot be used."""
-    if not directory.is_dir():
-        raise BadInput(f"There is no folder of prompts at {directory}.")
-    for path in sorted(directory.glob("*.md")):
+def check_prompts(folder: Path) -> None:
+    """Refuse a folder of prompts that is not there, or holds one that is unknown or cannot be used."""
+    if not folder.is_dir():
+        raise BadInput(f"There is no folder of prompts at {folder}.")
+    for path in sorted(folder.glob("*.md")):
         if path.stem not in PLACEHOLDERS:
             raise BadInput(f"There is no prompt named {path.stem!r}; known: {', '.join(sorted(PLACEHOLDERS))}.")
-        load_prompt(path.stem, directory)
+        load_prompt(path.stem, folder)

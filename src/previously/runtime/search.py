@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role
-from previously.core.paths import OnPath
+from previously.core.path import OnPath, Span
 from previously.core.snapshot import Snapshot, read_run
-from previously.core.spans import Span
 from previously.core.tokens import Counter
 from previously.runtime.story_moment import StoryMoment
 from previously.storage.store import Store, StoryKey
 from previously.view.reader import Reader
-from previously.view.turn import Recalled, written
+from previously.view.turn import Recalled
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.outline import Outline, PathEntries
@@ -264,7 +263,7 @@ def _read_at(snapshot: Snapshot, position: int) -> OnPath:
 
 def _count_line(line: str, counter: Counter) -> int:
     """Return what a line takes in a view, with its break."""
-    return counter.tokens(written(line) + "\n")
+    return counter.tokens(render_text(line) + "\n")
 
 
 def _render_line(item: OnPath, *, dated: bool) -> str:

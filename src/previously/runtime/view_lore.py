@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.snapshot import Snapshot
 from previously.core.tokens import Counter
 from previously.folds.prompts.templates import render_message

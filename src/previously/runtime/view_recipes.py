@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from previously.core.calibration import counter_named
+from previously.core.calibration import find_estimate
 from previously.core.errors import BadInput
 from previously.core.messages import Role
-from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.path import OPENING_MESSAGES, OnPath, Span, find_opening, find_position
 from previously.core.snapshot import KeptRecipe, Snapshot
-from previously.core.spans import Span, position_on
 from previously.core.tokens import Counter
 from previously.models.tokenizers import find_counter
 from previously.runtime.search import read_recalled
@@ -117,12 +116,12 @@ def _find_epoch_counter(epoch: Epoch, asked: ViewRequest) -> Counter | None:
     """Return what counts on in an epoch; None if nothing can. An estimate is calibrated only when a new one begins."""
     if epoch.counter == asked.counter.name:
         return asked.counter
-    return None if asked.counter.exact else counter_named(epoch.counter)
+    return None if asked.counter.exact else find_estimate(epoch.counter)
 
 
 def remake_view(snapshot: Snapshot, asked: ViewRequest, position: int) -> View:
     """Return the view that was made at a turn: before the answer at that position, or at the user's message there."""
-    at = position_on(snapshot.messages, position)
+    at = find_position(snapshot.messages, position)
     turn = _find_turn(snapshot, at)
     view = turn and _find_newest(snapshot, asked, turn.first, turn.last)
     if not view:
@@ -164,16 +163,16 @@ def _replay(snapshot: Snapshot, asked: ViewRequest, kept: KeptRecipe, recipe: Re
     held = recipe.epoch.held
     requests = snapshot.path(held, held) if held is not None else []
     material = Material(
-        kept.position + 1, opening_of(front), recipe.epoch.memories, newest, recipe.tail_messages, requests=requests
+        kept.position + 1, find_opening(front), recipe.epoch.memories, newest, recipe.tail_messages, requests=requests
     )
     counter = _find_counter(recipe.epoch.counter, asked.counter)
     # Who counts otherwise may count more: what was shown is shown.
     asked = replace(asked, budget_tokens=ANY_BUDGET, furniture=recipe.furniture, counter=counter)
     view = rebuild_view(material, asked, recipe.epoch)
     assert view is not None, "there is room for anything"
-    said = next((item.entry.message for item in (*requests, *newest) if item.position == recipe.turn_position), None)
+    turn = next((item for item in (*requests, *newest) if item.position == recipe.turn_position), None)
     passages = read_recalled(snapshot, recipe.recalled, None, dated=recipe.dated)
-    view = add_turn_memory(view, passages, said, counter, recipe.lore)
+    view = add_turn_memory(view, passages, turn, counter, recipe.lore)
     return replace(
         view,
         budget_tokens=recipe.budget_tokens,

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Role
-from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.path import OPENING_MESSAGES, OnPath, find_opening, find_position, find_spans
 from previously.core.snapshot import KeptRecipe, Snapshot, before, read_newest
-from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.lore.story_lore import StoryLore
 from previously.memory.known import KnownState, is_told_all
@@ -32,8 +31,8 @@ from previously.runtime.view_recipes import (
 from previously.view.build import Material, ViewRequest, build_view, fills_room
 from previously.view.epoch import Epoch
 from previously.view.memory import Remembered
-from previously.view.recipe import Recipe, digest_messages, unchanged_tokens, write_recipe
-from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory, block
+from previously.view.recipe import Recipe, digest_messages, write_recipe
+from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory
 from previously.view.view import Section, View
 
 MOST_LOOKED_AT = 1_024
@@ -44,8 +43,7 @@ KNOWN_SECTIONS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Sect
 
 
 MOST_READ = 2_048
-"""Messages that are read for somebody who may have witnessed nothing for a long time, so that a view stays
-cheap."""
+"""Messages that are read for somebody who may have witnessed nothing for a long time: some days of play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ def make_view(moment: StoryMoment, asked: ViewRequest, at: str) -> MadeView:
     else:
         lore = _choose_lore(moment, read, stable.view, counted)
         recalled = _recall(moment, read, stable.view, counted, lore)
-    view = add_turn_memory(stable.view, recalled, read.turn.entry.message if read.turn else None, stable.counter, lore)
+    view = add_turn_memory(stable.view, recalled, read.turn, stable.counter, lore)
     return _with_recipe(moment.snapshot, asked, stable, view, recalled, lore, at)
 
 
@@ -110,13 +108,15 @@ def is_pressed(moment: StoryMoment, asked: ViewRequest) -> bool:
 def make_view_before(moment: StoryMoment, asked: ViewRequest, position: int) -> View:
     """Return the view as it would have been before a message."""
     now = moment.snapshot.messages
-    earlier = replace(moment, snapshot=before(moment.snapshot, now if position == now else position_on(now, position)))
+    earlier = replace(
+        moment, snapshot=before(moment.snapshot, now if position == now else find_position(now, position))
+    )
     read = _read(earlier, asked, EarlierView())
     view, _ = build_view(read.material, asked)
     if read.turn:
         lore = _choose_lore(earlier, read, view, asked)
         recalled = _recall(earlier, read, view, asked, lore)
-        view = add_turn_memory(view, recalled, read.turn.entry.message, asked.counter, lore)
+        view = add_turn_memory(view, recalled, read.turn, asked.counter, lore)
     return replace(view, epoch="", fold_due=False)
 
 
@@ -132,7 +132,7 @@ def _build_stable(moment: StoryMoment, asked: ViewRequest) -> _Stable:
         if asked.recall_tokens:
             kept = read_recalled(moment.snapshot, earlier.recipe.recalled, asked.reader, dated=asked.dated)
     counter = earlier.counter or asked.counter
-    held_tokens = counter.tokens(block(kept, lore)) if kept or lore else 0
+    held_tokens = counter.tokens(render_block(kept, lore)) if kept or lore else 0
     counted = replace(asked, counter=counter, held_tokens=held_tokens)
     view, epoch = build_view(read.material, counted, earlier.epoch, earlier.ended)
     if view.epoch and counter.name != asked.counter.name:
@@ -164,7 +164,7 @@ def _with_recipe(
         recipe = replace(recipe, began=same.began, unchanged_tokens=same.unchanged_tokens)
     elif earlier.recipe:
         opening = [item.entry.message.text for item in material.opening if asked.reader.witnessed(item)]
-        unchanged = unchanged_tokens(view, recipe, earlier.recipe, opening, stable.counter)
+        unchanged = count_unchanged_tokens(view, recipe, earlier.recipe, opening, stable.counter)
         recipe = replace(recipe, unchanged_tokens=unchanged)
     view = replace(view, epoch=recipe.began, unchanged_tokens=recipe.unchanged_tokens)
     if same is not None and same is last:
@@ -203,7 +203,9 @@ def _read(moment: StoryMoment, asked: ViewRequest, earlier: EarlierView) -> _Rea
     newest = read_newest(snapshot, begin, asked.budget_tokens, count_tokens, most)
     requests = _read_requests(snapshot, newest, earlier) if asked.for_agent else ()
     has_lore = bool(lore and lore.index.entries)
-    material = Material(snapshot.messages, opening_of(front), memories, newest, tail, all_witnessed, has_lore, requests)
+    material = Material(
+        snapshot.messages, find_opening(front), memories, newest, tail, all_witnessed, has_lore, requests
+    )
     return _Read(material, known, lore)
 
 
@@ -283,7 +285,7 @@ def _recall(
     shown, turn, length = _list_shown(view), read.turn, read.material.path_length
     if turn is None or turn.position not in shown or not asked.recall_tokens or len(shown) == length:
         return []
-    marks, taken = (asked.counter.tokens(block((), beside)) for beside in ((), lore))
+    marks, taken = (asked.counter.tokens(render_block((), beside)) for beside in ((), lore))
     most = asked.recall_tokens if asked.for_agent else compute_recall_ceiling(asked.recall_tokens)
     room = min(most - marks, view.budget_tokens - view.tokens - taken)
     seen = [item for item in read.material.newest if item.position in shown]
@@ -295,7 +297,7 @@ def _is_same_turn(earlier: EarlierView, turn: OnPath | None) -> bool:
 
 
 def _list_shown(view: View) -> set[int]:
-    return {item.sources[0].first for item in view.items if item.section is Section.TAIL}
+    return set(view.tail_positions)
 
 
 def _make_recipe(
@@ -306,7 +308,7 @@ def _make_recipe(
     return Recipe(
         epoch,
         read.turn.position if read.turn else -1,
-        tuple(spans_of(sorted(_list_shown(view)))),
+        tuple(find_spans(sorted(_list_shown(view)))),
         tuple(passage for passage in recalled if passage.span in put_in),
         asked.budget_tokens,
         digest_messages(view.messages),

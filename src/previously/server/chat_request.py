@@ -19,9 +19,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from previously.core.errors import BadInput
-from previously.core.json_values import kind, parse_json
-from previously.core.messages import Draft, Role, Text, cleaned
-from previously.core.text import clean
+from previously.core.json_values import clean, kind, parse_json
+from previously.core.messages import Draft, Role, Text, clean_draft
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
 from previously.recognition.client_marks import ChatNames, is_nudge
 from previously.recognition.commands import Command, parse_command
@@ -98,7 +97,7 @@ def parse_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: In
         if not isinstance(item, dict):
             raise BadInput(f"Message {number} must be an object, not {kind(item)}.")
         try:
-            draft, count = cleaned(dialect.parse_raw(item))
+            draft, count = clean_draft(dialect.parse_raw(item))
         except (BadInput, RecursionError) as error:
             sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number}: {sentence}") from None

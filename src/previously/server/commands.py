@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from previously.app import Memory
 from previously.core.errors import PreviouslyError
-from previously.core.witnessing import folded_name
+from previously.core.scripts import casefold
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask
 from previously.recognition.commands import COMMANDS, MARK, Command
@@ -127,11 +127,11 @@ async def _lore(story: Story, name: str) -> str:
 
 async def _knows(story: Story, name: str) -> str:
     found = await story.cast()
-    wanted = folded_name(name)
+    wanted = casefold(name)
     if not wanted:
         names = ", ".join(one.name for one in found)
         return f"Characters: {names}." if names else "No characters are known yet."
-    one = next((one for one in found if folded_name(one.name) == wanted), None)
+    one = next((one for one in found if casefold(one.name) == wanted), None)
     if one is None or one.knowledge.is_empty:
         return f"Nothing is noted yet of what {' '.join(name.split())} knows."
     return "\n".join([one.knowledge.summary, *(f"- {fact.text}" for fact in one.knowledge.facts)])

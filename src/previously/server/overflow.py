@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.asking import FailureKind
+from previously.core.model_io import FailureKind
 from previously.folds.conversation.pins import find_newest_request
 from previously.server.chat_request import ChatRequest
 from previously.server.upstream_messages import ANSWER_TOKENS, RESERVE, find_budget

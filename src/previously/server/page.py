@@ -21,7 +21,7 @@ from starlette.routing import Route
 from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Message, Text, Thinking, ToolCall, ToolResult
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Version
 from previously.server.guard import get_caller, make_page_headers
 from previously.server.logs import noted

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
-from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, cleaned
+from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, clean_draft
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import ClientList
 from previously.runtime.follow_client import ClientFollower, ClientPlace
@@ -274,7 +274,7 @@ def make_replies(reply: Reply, heard: ClientList, begins: str = "") -> list[Mess
     the answer, and shows before it."""
     speaker = heard.speaker or (heard.names.character if not heard.names.members else None)
     return [
-        cleaned(Draft(_message(choice, speaker, begins)))[0].message for choice in reply.choices if not choice.empty
+        clean_draft(Draft(_message(choice, speaker, begins)))[0].message for choice in reply.choices if not choice.empty
     ]
 
 

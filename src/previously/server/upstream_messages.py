@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from previously.app import Memory
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Message, Role, Text, ToolResult
-from previously.core.pairing import units
+from previously.core.pairing import find_units
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.folds.conversation.pins import find_newest_request
 from previously.recognition.client_list import ClientList, ClientMessage
@@ -182,7 +182,7 @@ def choose_messages(
     asked last, and behind that as many of the newest as there is room for; no call without its results, and no result
     without its call. The newest stay in any case."""
     leading = next((at for at, one in enumerate(messages) if one.role is not Role.SYSTEM), len(messages))
-    rest = [set(range(unit.start + leading, unit.stop + leading)) for unit in units(messages[leading:])]
+    rest = [set(range(unit.start + leading, unit.stop + leading)) for unit in find_units(messages[leading:])]
     asked = find_newest_request(messages)
     kept: set[int] = set().union(*rest[-1:], *(unit for unit in rest if asked in unit))
     if begins_with_user:
@@ -336,7 +336,7 @@ def _needed(view: View, place: ClientPlace, asked: ChatRequest) -> list[ClientMe
     shown = {item.sources[0].first for item in view.items if item.section is Section.TAIL}
     pieces = [piece.message for piece in place.pieces]
     request = find_newest_request(pieces)
-    together = next((unit for unit in units(pieces) if request in unit), range(0))
+    together = next((unit for unit in find_units(pieces) if request in unit), range(0))
     needed = set() if request is None or place.positions[request] in shown else set(together)
     if asked.dialect.begins_with_user:
         seen = [at for at, position in enumerate(place.positions) if position in shown or at in needed]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from previously.core.errors import HeadMoved
 from previously.core.messages import Draft
-from previously.core.scripts import Put, Script, Splice
+from previously.core.path import Put, Splice, Splices
 from previously.storage.database import Database, at_a_moment
 from previously.storage.findings import Collected, Told, Verified
 from previously.storage.gc import collect
@@ -65,7 +65,7 @@ class Store(Verbs):
         self,
         key: StoryKey,
         branch: str,
-        script: Script,
+        script: Splices,
         *,
         at: str,
         expected_head: int | None = None,
@@ -97,7 +97,7 @@ class Store(Verbs):
         self,
         key: StoryKey,
         branch: str | None,
-        script: Callable[[BranchRow], Script],
+        script: Callable[[BranchRow], Splices],
         at: str,
         expected_head: int | None,
         receipt: str | None,

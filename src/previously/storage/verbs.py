@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.snapshot import ALL_MARKS, KeptRecipe
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.storage.database import Database, Moment, to_its_end
@@ -156,7 +156,7 @@ class Verbs:
             key.owner, lambda tables: tables.reader.span(key, tables.branch(key, branch), first, last)
         )
 
-    async def known(self, key: StoryKey, branch: str) -> list[Known]:
+    async def known(self, key: StoryKey, branch: str) -> list[KnownEntry]:
         return await self.database.reading(
             key.owner, lambda tables: tables.reader.known(key, tables.branch(key, branch))
         )

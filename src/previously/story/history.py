@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
-from previously.core.marks import Mark, MarkKind, is_of_a_span, starts
+from previously.core.json_values import clean
+from previously.core.marks import Mark, MarkKind, find_starts, is_of_a_span
+from previously.core.path import Span, find_position
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span, position_on
-from previously.core.text import clean
 from previously.core.versions import IN_FORCE, REJECTED, TAKEN_BACK, Kind, Status, Version, has_read
 from previously.folds.recap import FoldRules
 from previously.memory.in_force import InForce
@@ -111,7 +111,7 @@ class History:
 
 
 def _list_telling(snapshot: Snapshot, rules: FoldRules, position: int) -> list[Telling]:
-    at = position_on(snapshot.messages, position)
+    at = find_position(snapshot.messages, position)
     notes = {(note.version.made.kind, note.span): note for note in find_notes(snapshot)}
     telling = [Telling(kind, note.version.id, span) for (kind, span), note in notes.items() if at in span]
     in_force = InForce(snapshot)
@@ -231,7 +231,7 @@ def _find_span(snapshot: Snapshot, chain: list[Version]) -> Span | None:
     scope = chain[0].made.scope
     if is_of_a_span(scope):
         return _find_run(snapshot, chain[0])
-    first = starts(snapshot.marks(), [scope]).get(scope)
+    first = find_starts(snapshot.marks(), [scope]).get(scope)
     span = None
     for link in chain:
         if first is None or first + len(link.made.span) > snapshot.messages:

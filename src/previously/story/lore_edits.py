@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.errors import BadInput
-from previously.core.lore import TYPES
+from previously.core.json_values import clean
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Role
 from previously.core.note import said_key
-from previously.core.text import clean
+from previously.core.scene import TYPES
 from previously.lore.entry import EntryKey, KeyedEntry, LoreEntry, find_key_problems
 from previously.lore.hand_records import EntryAction, LoreRecord, parse_record, render_record
 from previously.lore.keys import normalize_name

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind
-from previously.core.messages import Draft, Message, Role, Text, cleaned
-from previously.core.paths import OnPath
+from previously.core.messages import Draft, Message, Role, Text, clean_draft
+from previously.core.path import OnPath, Span, find_position
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span, position_on
 from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.boundary import OPENING_MESSAGES, find_opening
 from previously.folds.prompts.templates import render_message
@@ -79,7 +78,7 @@ class MemoryEdits:
 
         def change(change: StoryChange) -> ChapterText:
             snapshot, in_force = change.snapshot, InForce(change.snapshot)
-            position = position_on(snapshot.messages, at)
+            position = find_position(snapshot.messages, at)
             words = _check_words(title.strip()) if title.strip() else ""
             if len(words) > LONGEST_TITLE:
                 raise BadInput(f"A title has at most {LONGEST_TITLE} characters; this one has {len(words)}.")
@@ -124,7 +123,7 @@ class MemoryEdits:
 
         def change(change: StoryChange) -> Mark:
             messages, words = change.snapshot.messages, text
-            position = position_on(messages, at) if words is None or messages else -1
+            position = find_position(messages, at) if words is None or messages else -1
             if words is None:
                 path = change.snapshot.path(position, position)
                 words = render_message(path[0].entry.message) if path else ""
@@ -271,4 +270,4 @@ def _check_words(text: str) -> str:
     """Return a person's words as they can be stored; `BadInput` when there are none."""
     if not text.strip():
         raise BadInput("There are no words to keep.")
-    return cleaned(Draft(Message(Role.USER, (Text(text),))))[0].message.text
+    return clean_draft(Draft(Message(Role.USER, (Text(text),))))[0].message.text

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.analyses import Analysis
 from previously.core.cast import Knowledge
 from previously.core.errors import BadInput
-from previously.core.lore import Scene
 from previously.core.marks import SPAN_SCOPE, Mark, MarkKind
-from previously.core.note import Note, note_of
-from previously.core.paths import OnPath
-from previously.core.people import NARRATORS, characters
-from previously.core.presence import Source
+from previously.core.note import Note, parse_note
+from previously.core.path import OnPath, Span, find_position
+from previously.core.people import NARRATORS, list_characters
+from previously.core.presence import PresenceSource
+from previously.core.scene import Analysis, Scene
+from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span, position_on
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name
 from previously.folds.builtin.quotes import renumber_quotes
 from previously.folds.cast_facts import Knower, find_knowers
 from previously.folds.recap import FoldRules, Timeline
@@ -109,7 +107,7 @@ class MemoryTexts:
         """End the scene with the message at `at`: the next fold notes it."""
 
         def change(change: StoryChange) -> Mark:
-            position = position_on(change.snapshot.messages, at)
+            position = find_position(change.snapshot.messages, at)
             marks = change.snapshot.marks(list_end_kinds(change.rules), since=position)
             if any(mark.position == position for mark in marks):
                 raise BadInput(f"A scene ends with message {position} already.")
@@ -132,7 +130,7 @@ class MemoryTexts:
 
         def read(moment: StoryMoment) -> list[tuple[Span, Note]]:
             notes, _ = find_updates(moment.snapshot, _read_path(moment.snapshot))
-            return [(tile.span, note_of(tile.note.made.text)) for tile in notes if tile.note]
+            return [(tile.span, parse_note(tile.note.made.text)) for tile in notes if tile.note]
 
         return await self._access.read(read)
 
@@ -191,19 +189,19 @@ def _read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
 
 
 def _read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
-    """Return what each character knows, by name: those who speak as characters, and those whom updates noted. A
+    """Return what each character knows, by name: those who speak as list_characters, and those whom updates noted. A
     narrator or a group is nobody who knows something."""
     state, presence = moment.read_known().state, moment.read_presence()
     learnt = [person.name for person in state.learnt.values()]
     noted = [
         name
         for stretch in presence.stretches()
-        if stretch.source is Source.NOTED
+        if stretch.source is PresenceSource.NOTED
         for name in stretch.names or ()
         if presence.has(name)
     ]
     persons = [name for name in (*learnt, *noted) if _is_person(state, name)]
-    people = {presence.names.key(name): name for name in (*persons, *characters(state.people))}
+    people = {presence.names.key(name): name for name in (*persons, *list_characters(state.people))}
     shown = {key: presence.names.shown(key) if presence.has(name) else name for key, name in people.items()}
     return {
         name: moment.known_reader.read_facts(moment.snapshot, moment.read_known(name, presence), name, presence)
@@ -213,4 +211,4 @@ def _read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
 
 def _is_person(state: State, name: str) -> bool:
     entry = find_entry(state.lore, name)
-    return folded_name(name) not in NARRATORS and (entry is None or entry.type == "character")
+    return casefold(name) not in NARRATORS and (entry is None or entry.type == "character")

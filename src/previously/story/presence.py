@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from previously.core.errors import BadInput
+from previously.core.json_values import clean
 from previously.core.marks import MarkKind
 from previously.core.messages import Draft
-from previously.core.people import People, characters, people_after
-from previously.core.presence import Stretch
-from previously.core.spans import Span, position_on
-from previously.core.text import clean
-from previously.core.witnessing import folded_name
+from previously.core.path import Span, find_position
+from previously.core.people import People, list_characters, update_people
+from previously.core.presence import PresenceStretch
+from previously.core.scripts import casefold
 from previously.memory.presence import COMINGS, HAND_MARKS, list_absent, place_corrections, render_correction
 from previously.runtime.story_moment import StoryMoment
 from previously.storage.store import BranchInfo
@@ -34,7 +34,7 @@ class PresenceEdits:
         self._met: tuple[int, People] = (0, {})
         """The people of the story up to a node: who goes on from there need not read it again."""
 
-    async def presence(self) -> list[Stretch]:
+    async def presence(self) -> list[PresenceStretch]:
         """Return who was present at each stretch of the active branch, and where that is known from."""
         return await self._access.read(lambda moment: moment.read_presence().stretches())
 
@@ -45,7 +45,7 @@ class PresenceEdits:
         def change(change: StoryChange) -> Span:
             span = _find_span(change.snapshot.messages, first, last)
             people = (
-                None if names is None else list({folded_name(name): name for name in map(_check_name, names)}.values())
+                None if names is None else list({casefold(name): name for name in map(_check_name, names)}.values())
             )
             text = render_correction(people, [item.entry.id for item in change.snapshot.path(span.first, span.last)])
             mark = change.add_mark(MarkKind.PRESENCE, span.first - 1, text)
@@ -59,7 +59,7 @@ class PresenceEdits:
 
         def change(change: StoryChange) -> Span:
             snapshot = change.snapshot
-            position = position_on(snapshot.messages, at)
+            position = find_position(snapshot.messages, at)
             placed = place_corrections(snapshot, snapshot.marks(HAND_MARKS))
             meant = [(mark, span) for mark, span in placed if position in span]
             if not meant:
@@ -88,7 +88,7 @@ class PresenceEdits:
         def read(moment: StoryMoment) -> tuple[BranchInfo, set[str], People]:
             snapshot = moment.snapshot
             branch = BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
-            gone = {folded_name(name) for name in list_absent(snapshot.marks(COMINGS))}
+            gone = {casefold(name) for name in list_absent(snapshot.marks(COMINGS))}
             if not gone:
                 return branch, gone, {}
             is_met = branch.head and self._met[0] == branch.head
@@ -98,15 +98,15 @@ class PresenceEdits:
         if not gone:
             return list(drafts), branch
         self._met = branch.head, people
-        cast, players = characters(people), [person.name for person in people.values() if person.plays]
-        present = tuple(sorted(name for name in (*cast, *players) if folded_name(name) not in gone))
+        cast, players = list_characters(people), [person.name for person in people.values() if person.plays]
+        present = tuple(sorted(name for name in (*cast, *players) if casefold(name) not in gone))
         return [_add_present(draft, present) for draft in drafts], branch
 
     def meet(self, before: int, after: BranchInfo, drafts: Sequence[Draft]) -> None:
         """Learn of messages that were added behind a node."""
         if self._met[0] == before:
             first = after.messages - len(drafts)
-            people = people_after(self._met[1], enumerate((draft.message for draft in drafts), first))
+            people = update_people(self._met[1], enumerate((draft.message for draft in drafts), first))
             self._met = after.head, people
 
     async def _say(self, kind: MarkKind, name: str) -> None:
@@ -114,7 +114,7 @@ class PresenceEdits:
 
         def change(change: StoryChange) -> None:
             absent = list_absent(change.snapshot.marks(COMINGS))
-            has_left = folded_name(who) in map(folded_name, absent)
+            has_left = casefold(who) in map(casefold, absent)
             if kind is MarkKind.ENTERED and not has_left:
                 raise BadInput(f"{who} has not left.")
             if kind is MarkKind.LEFT and has_left:
@@ -127,12 +127,12 @@ class PresenceEdits:
 def _check_name(name: str) -> str:
     who = " ".join(name.split())
     if not who or clean(who)[1] or len(who) > LONGEST_NAME:
-        raise BadInput(f"Somebody who is there or not needs a name of 1 to {LONGEST_NAME} characters.")
+        raise BadInput(f"Somebody who is there or not needs a name of 1 to {LONGEST_NAME} list_characters.")
     return who
 
 
 def _find_span(messages: int, first: int, last: int) -> Span:
-    begin, end = position_on(messages, first), position_on(messages, last)
+    begin, end = find_position(messages, first), find_position(messages, last)
     if begin > end:
         raise BadInput(f"A stretch goes from its first message to its last: {begin} comes after {end}.")
     return Span(begin, end)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from previously.core.errors import BadInput
+from previously.core.json_values import clean
 from previously.core.marks import MarkKind
 from previously.core.people import Person
-from previously.core.text import clean
-from previously.core.witnessing import folded_name
+from previously.core.scripts import casefold
 from previously.lore.current_state import StateValue
 from previously.lore.hand_records import HandRecord, StateRecord, ThreadAction, ThreadRecord, WishRecord, render_record
 from previously.lore.state import Player, State, Wish
@@ -158,7 +158,7 @@ def _find_meant(text: str, listed: Sequence[tuple[str, str, T]], what: str, comm
     them."""
     wanted = _check_words(text)
     exact = [thing for ident, words, thing in listed if wanted in (ident, words)]
-    meant = exact or [thing for _, words, thing in listed if folded_name(wanted) in folded_name(words)]
+    meant = exact or [thing for _, words, thing in listed if casefold(wanted) in casefold(words)]
     if len(meant) > 1:
         several = "; ".join(words for _, words, thing in listed if thing in meant[:3])
         raise BadInput(f"{wanted!r} could mean several: {several}.")

@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from previously.core.align import Alignment, align, choose_swipes
+from previously.core.align import Alignment, align
 from previously.core.errors import BadInput
-from previously.core.messages import Attributes, Draft, Entry, Message, Text, cleaned, message
-from previously.core.paths import OnPath
-from previously.core.scripts import Put, Reuse, Script, Splice
+from previously.core.json_values import clean, clean_json
+from previously.core.messages import Attributes, Draft, Entry, Message, Text, clean_draft, message
+from previously.core.path import OnPath, Put, Reuse, Splice, Splices, find_position
 from previously.core.snapshot import Snapshot, read_run
-from previously.core.spans import position_on
-from previously.core.text import clean, clean_json
 from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
 from previously.storage.store import BranchInfo, Move
@@ -77,7 +75,7 @@ class Transcript:
         branch = await self._access.store.append(
             self._access.key,
             None,
-            [cleaned(draft)[0] for draft in witnessed],
+            [clean_draft(draft)[0] for draft in witnessed],
             at=time_at(),
             expected_head=expected_head,
             receipt=idempotency_key,
@@ -89,7 +87,7 @@ class Transcript:
 
     async def insert(self, position: int, role: str, text: str, *, name: str | None = None) -> BranchInfo:
         """Put a message before the one at `position`."""
-        draft, _ = cleaned(Draft(message(role, text, speaker=name)))
+        draft, _ = clean_draft(Draft(message(role, text, speaker=name)))
         return await self._change(position, lambda item: Splice(item.position, 0, (Put(draft),)))
 
     async def edit(self, position: int, text: str) -> BranchInfo:
@@ -97,7 +95,7 @@ class Transcript:
 
         def replace_words(item: OnPath) -> Splice:
             edited = replace(item.entry.message, parts=_replace_text(item.entry.message, text))
-            draft, _ = cleaned(Draft(edited, item.entry.attributes))
+            draft, _ = clean_draft(Draft(edited, item.entry.attributes))
             return Splice(item.position, 1, (Put(draft, replaces=item.entry.id),))
 
         return await self._change(position, replace_words)
@@ -150,7 +148,7 @@ class Transcript:
 
         def write(tables: Tables) -> BranchInfo:
             branch = tables.branch(self._access.key, None)
-            length = branch.messages if at is None else position_on(branch.messages, at) + 1
+            length = branch.messages if at is None else find_position(branch.messages, at) + 1
             return tables.writer.fork(self._access.key, branch, name, length, time_at())
 
         return await self._access.store.write(self._access.key, write)
@@ -180,18 +178,18 @@ class Transcript:
         def read(snapshot: Snapshot) -> list[OnPath]:
             if not snapshot.messages:
                 return []
-            return snapshot.path(position_on(snapshot.messages, first), position_on(snapshot.messages, last))
+            return snapshot.path(find_position(snapshot.messages, first), find_position(snapshot.messages, last))
 
         return await self._access.read(lambda moment: read(moment.snapshot))
 
     async def follow(self, drafts: Sequence[Draft], *, whole: bool = True, on: str | None = None) -> Changes:
         """Bring a branch (the active one if None) to what a file (`whole`) or a client's window holds; only what
         differs changes."""
-        pairs = [cleaned(draft) for draft in drafts]
+        pairs = [clean_draft(draft) for draft in drafts]
         incoming = [draft for draft, _ in pairs]
         key, store = self._access.key, self._access.store
 
-        def read(tables: Tables) -> tuple[BranchInfo, Alignment, Script]:
+        def read(tables: Tables) -> tuple[BranchInfo, Alignment, Splices]:
             snapshot = tables.snapshot(key, on)
             alignment = align(snapshot.known(), incoming, whole=whole)
             return _describe(snapshot), alignment, choose_swipes(alignment.script, snapshot.siblings)
@@ -245,7 +243,7 @@ class Transcript:
 
         return await retry_when_moved(change)
 
-    async def _apply(self, branch: BranchInfo, script: Script) -> BranchInfo:
+    async def _apply(self, branch: BranchInfo, script: Splices) -> BranchInfo:
         return await self._access.store.apply(
             self._access.key, branch.name, script, at=time_at(), expected_head=branch.head
         )
@@ -256,7 +254,7 @@ def _describe(snapshot: Snapshot) -> BranchInfo:
 
 
 def _find_item(snapshot: Snapshot, position: int) -> OnPath:
-    place = position_on(snapshot.messages, position)
+    place = find_position(snapshot.messages, position)
     return read_run(snapshot, place, place)[0]
 
 

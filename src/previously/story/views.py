@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from previously.core.calibration import make_sample
 from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem
 from previously.core.marks import MarkKind
-from previously.core.samples import sample_of
 from previously.core.snapshot import Snapshot
 from previously.folds.recap import Timeline
 from previously.runtime.clock import time_at
@@ -95,7 +95,7 @@ class StoryViews:
         by it from the next epoch on. Reports of another model begin anew."""
         if prompt_tokens <= 0:
             raise BadInput(f"A prompt of {prompt_tokens} tokens is none; give what the server reported.")
-        key, learnt = self._access.key, self._access.settings.learn(sample_of(view.messages, prompt_tokens), model)
+        key, learnt = self._access.key, self._access.settings.learn(make_sample(view.messages, prompt_tokens), model)
         await self._access.store.write(key, lambda tables: tables.stories.keep(key, "usage", learnt))
 
     async def search(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.wire.model_call import build_reply
 
 Scripted = ModelReply | ModelFailure | str

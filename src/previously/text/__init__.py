@@ -1,1 +1,2 @@
-"""What is known about language: sentences, numbers, names. Pure; each rule is written once, and others ask here."""
+"""Rules about language: words, sentences, numbers, names, times. Pure; each rule is written once, and others ask
+here."""

@@ -1,68 +1,129 @@
-"""Shortening a text that must fit: its opening and its newest sentences stay, whole.
+"""Cuts: how a text that must fit becomes shorter, whole sentences at a time.
 
-The opening says who and where, the end how things stand; what lies between gives way, and a mark says that it did.
+A text keeps its opening, which says who and where, and its newest sentences; what goes is the middle, and a mark says
+so. A text of quotation lines that a view shortens loses its oldest lines, since each line names its message itself; one
+that says what matters most first (a brief) its last lines. No quotation is ever cut in two. Only `cut_to_tokens`, for
+short descriptions, ends inside a sentence.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from previously.core.quote_lines import begins_line
-from previously.text.sentences import whole_sentences
+from previously.core.quote_lines import is_line_at, is_within_line, parse_line
+from previously.core.tokens import estimate_tokens
+from previously.text.sentences import find_starts
 
 GAP = "[…]"
-"""What stands where sentences were left out."""
+"""Stands where sentences are missing, so that nobody reads two that were apart as one thought."""
 
 OPENING_SHARE = 3
-"""A third of the room is the opening's: who people are is told there, and the rest goes to what is newest."""
+"""A third of what is kept is the opening: it says who and where in a sentence or two, and what is newest is asked for
+more often."""
+
+_QUOTES = frozenset('"“”„«»「」『』')
+"""Marks that come in pairs, whatever the language opens and closes with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text that can be cut, and how often: the more goes, the less is left."""
+
+    units: int
+    """Of how many sentences or lines it consists; all but one of them can go."""
+    without: Callable[[int], str]
+    """The text without so many of them."""
+    what: Callable[[int], str]
+    """A description of what goes then."""
+
+
+def cut_lines(text: str) -> Cut:
+    """Return the cut of a text that says what matters most first: its last lines go."""
+    lines = text.splitlines()
+    return Cut(
+        len(lines),
+        lambda gone: "\n".join(lines[: len(lines) - gone]),
+        lambda gone: f"the last {gone} of {len(lines)} lines",
+    )
+
+
+def cut_sentences(text: str) -> Cut:
+    """Return the cut of any other text. Its opening is never more than its first paragraph."""
+    starts = find_cuts(text)
+    if any(parse_line(line) for line in text.splitlines()):
+        return Cut(
+            len(starts),
+            lambda gone: text[starts[gone] :],
+            lambda gone: f"the first {gone} of {len(starts)} sentences",
+        )
+    paragraph = text.find("\n\n")
+    opening = sum(start < paragraph for start in starts) if paragraph > 0 else len(starts)
+
+    def without(gone: int) -> str:
+        kept = len(starts) - gone
+        first = min(opening, max(1, kept // OPENING_SHARE)) if kept > 1 else 0
+        newest = text[starts[first + gone] :]
+        return f"{text[: starts[first]].rstrip()} {GAP} {newest}" if first else newest
+
+    return Cut(len(starts), without, lambda gone: f"{gone} of {len(starts)} sentences")
+
+
+def find_cuts(text: str) -> list[int]:
+    """Return where sentences begin at which a text can be cut: not inside a quotation, even one that runs over several
+    paragraphs, nor inside a line that quotes."""
+    kept, quotes, at = [0], 0, 0
+    for start in find_starts(text)[1:]:
+        quotes += sum(mark in _QUOTES for mark in text[at:start])
+        at = start
+        if is_line_at(text, start) or (quotes % 2 == 0 and not is_within_line(text, start)):
+            kept.append(start)
+    return kept
 
 
 def shorten(text: str, most: int, count: Callable[[str], int] = len) -> str:
     """Return a text as it is, or its opening and its newest sentences with a mark between them, so that `count` gives
-    at most `most`. Quotation lines stay whole. Where no sentence fits beside the mark, nothing is left."""
+    at most `most`. Where no sentence fits beside the mark, nothing is left."""
     if count(text) <= most:
         return text
-    spans = _sentence_spans(text)
-    ends = [text[:end].rstrip() for _, end in spans[:-1]]
-    opening = bisect_left(ends, True, key=lambda kept: count(kept) > most // OPENING_SHARE)
+    starts = find_cuts(text)
+    openings = [text[:end].rstrip() for end in starts[1:]]
+    opening = bisect_left(openings, True, key=lambda kept: count(kept) > most // OPENING_SHARE)
     while opening:
-        found = _with_newest(text, ends[opening - 1], spans[opening:], most, count)
-        if found:
-            return found
+        shorter = _with_newest(text, openings[opening - 1], starts[opening:], most, count)
+        if shorter:
+            return shorter
         opening -= 1  # a long newest sentence: what is newest comes first
-    return _with_newest(text, "", spans, most, count)
+    return _with_newest(text, "", starts, most, count)
 
 
-def _with_newest(text: str, opening: str, spans: list[tuple[int, int]], most: int, count: Callable[[str], int]) -> str:
+def _with_newest(text: str, opening: str, starts: list[int], most: int, count: Callable[[str], int]) -> str:
     """Return an opening with as many of the newest sentences as fit; nothing where not even the last does."""
 
     def shortened(first: int) -> str:
-        newest = text[spans[first][0] :].strip()
         between = "\n\n" if "\n" in text else " "
-        return between.join(filter(None, (opening, GAP, newest)))
+        return between.join(filter(None, (opening, GAP, text[starts[first] :].strip())))
 
-    fewest = bisect_left(range(1, len(spans)), True, key=lambda first: count(shortened(first)) <= most)
-    return shortened(fewest + 1) if fewest < len(spans) - 1 else ""
-
-
-def _sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return where each sentence begins and ends; a quotation line is one."""
-    spans: list[tuple[int, int]] = []
-    prose = at = 0
-    for line in text.splitlines(keepends=True):
-        if begins_line(text, at):
-            spans += _prose_spans(text, prose, at)
-            spans.append((at, at + len(line)))
-            prose = at + len(line)
-        at += len(line)
-    return [*spans, *_prose_spans(text, prose, at)]
+    fewest = bisect_left(range(1, len(starts)), True, key=lambda first: count(shortened(first)) <= most)
+    return shortened(fewest + 1) if fewest < len(starts) - 1 else ""
 
 
-def _prose_spans(text: str, begin: int, end: int) -> list[tuple[int, int]]:
-    spans: list[tuple[int, int]] = []
-    for sentence in whole_sentences(text[begin:end]):
-        first = text.index(sentence, begin, end)
-        begin = first + len(sentence)
-        spans.append((first, begin))
-    return spans
+def find_fitting_length(text: str, most_tokens: int) -> int:
+    """Return how many characters of a text fit into so many tokens, by the estimate, up to the last whole word."""
+    if estimate_tokens(text) <= most_tokens:
+        return len(text)
+    low, high = 0, len(text) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if estimate_tokens(text[:middle]) <= most_tokens else (low, middle - 1)
+    return text.rfind(" ", 0, low) + 1 or low
+
+
+def cut_to_tokens(text: str, most_tokens: int) -> str:
+    """Return a text as it is, or its first words with a mark that it goes on."""
+    end = find_fitting_length(text, most_tokens)
+    if end == len(text):
+        return text
+    end = find_fitting_length(text, max(most_tokens - estimate_tokens("…"), 0))
+    return f"{text[:end].rstrip(' ,;:')}…" if end else ""

@@ -1,108 +1,85 @@
 """Names in a text, and whether a name was heard before.
 
 A name is told by its capital inside a sentence; in katakana by what stands beside it; in other scripts without case
-only by exact match. What must stay true: no text raises, the work is linear in the text, and in doubt a word is no
-name: what only begins a sentence, days, months, peoples and titles are none.
+only by exact match. No text raises, the work is linear in the text, and in doubt a word is no name: what only begins a
+sentence, days, months, peoples and titles are none.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 
-from previously.text.language import STOP_WORDS
-from previously.text.numbers import LANGUAGES, numbers_in
+from previously.core.people import NARRATORS
+from previously.core.scripts import KATAKANA_LETTERS
+from previously.text.numbers import LANGUAGES, find_numbers, find_values
 from previously.text.sentences import ABBREVIATIONS
-from previously.text.words import SPACELESS, WORD, key_of, keys_of
+from previously.text.stems import stem_name
+from previously.text.stopwords import list_stop_words
+from previously.text.times import MONTHS, SEASONS, WEEKDAYS
+from previously.text.word_lists import load_words
+from previously.text.words import CONTENT_RUN, WORD, make_key, make_keys
 
-KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2,}(?:・[\u30a1-\u30fa\u30fc]{2,})*")
+_KATAKANA_WORD = f"[{KATAKANA_LETTERS}]{{2,}}"
+KATAKANA_NAME = re.compile(f"{_KATAKANA_WORD}(?:・{_KATAKANA_WORD})*")
 _KATAKANA_PERSON = re.compile(
-    "(?P<full>[\u30a1-\u30fa\u30fc]{2,}(?:・[\u30a1-\u30fa\u30fc]{2,})+)|(?P<one>[\u30a1-\u30fa\u30fc]{2,})"
+    f"(?P<full>{_KATAKANA_WORD}(?:・{_KATAKANA_WORD})+)|(?P<single>{_KATAKANA_WORD})"
     "(?:さん|様|さま|君|くん|ちゃん|殿|氏|先生|卿|王|姫|隊長|船長|博士|"
     "[はが][^。、「」\n]{0,24}(?:言[っいわ]|告げ|約束|尋ね|答え|頼ん|誓っ|話し|打ち明け))"
 )
 """Katakana writes things as often as people: two joined by a dot, or what is done or added only to a person, tell."""
 
-TITLES = frozenset(
-    "mr mrs ms miss mister madam dr doctor prof professor sir dame lady lord captain capt lieutenant sergeant colonel "
-    "general major admiral commander inspector detective constable marshal sheriff officer agent judge mayor king "
-    "queen prince princess duke duchess count countess baron emperor empress father mother brother sister saint st "
-    "reverend bishop abbot pope uncle aunt grandma grandpa old young the nurse provost "
-    "herr herrn frau fräulein doktor professorin hauptmann kapitän graf gräfin könig königin prinz prinzessin sankt "
-    "bürgermeister kommissar onkel tante bruder schwester vater mutter madame monsieur mademoiselle maître docteur "
-    "señor señora señorita don doña padre senhor senhora dom dona seu coronel доктор господин госпожа князь".split()
-)
-"""Words before a name that say what somebody is, not who."""
-
-NOBODY = frozenset(
-    "narrator gm dm system user assistant human ai bot model storyteller keeper erzähler erzählerin narrateur "
-    "narratrice narrador narradora рассказчик ведущий 旁白 ナレーター 語り手 叙述者 player spieler you me".split()
-)
-"""Who is named as a speaker and is no person of the story."""
-
-_EVERYDAY = TITLES | frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
-    "september october november december spring summer autumn winter christmas easter midsummer midnight noon god "
-    "gods lord heaven hell bible english french german spanish italian dutch portuguese russian polish swedish danish "
-    "norwegian greek turkish chinese japanese korean indian american british irish scottish welsh european african "
-    "asian latin roman christian catholic protestant jewish muslim buddhist north south east west northern southern "
-    "eastern western inn house street road lane square hall tower bridge river hill island bay harbour port castle "
-    "church council board guild company bank crown hotel station ministry act chapter part book ok okay pm am bc ad "
-    "tv uk us usa eu ai hp npc gm dm ooc pc id url api json http".split()
-)
-_SPEAKS = frozenset(
-    "said told asked promised swore vowed owed offered agreed refused admitted warned begged confessed demanded "
-    "explained answered replied whispered lied betrayed smiled laughed knelt married threatened "
-    "dit raconta demanda promit jura avoua avertit exigea répondit murmura".split()
-)
-"""What only a person does: before one of these a word with a capital is a name even where it begins a sentence."""
+NOBODY = NARRATORS | frozenset("user human ai bot model keeper tool player spieler character you me everyone".split())
+"""Whoever is named as a speaker and is no person of the story."""
 
 _SUBJECT_FIRST = frozenset({"English", "French"})
 """Languages in which what stands before such a word at the start of a sentence is who does it."""
 
-_DETERMINERS = frozenset(
-    "ein eine einen einem einer eines der die das den dem des kein keine keinen mein meine sein seine seinen seinem "
-    "seiner ihr ihre ihren ihrem ihrer dieser diese dieses diesen diesem jeder jede jedes alle zwei drei".split()
-)
 _BEGINS = frozenset(".!?…:;\n—–。！？*•#|/\"“”„«»「『([‘'")
 """Marks after which a capital says nothing."""
 
 _GAP = 12
 """Characters before a word in which the mark that begins a sentence is looked for."""
 
-_ENDINGS = "aeiouyаеёиоуыэюяйь"
 _LEAST = 3
+"""Letters of a word that may be a name: shorter ones are found in too many others."""
+
 _LONGEST_ENDING = 3
+"""Letters that a language may add to a name: "Annas", "Annának"."""
 
 
-@lru_cache(maxsize=16_384)
-def _root(key: str) -> str:
-    """A name without the ending that changes with its case: Марина, Марину; Anna, Annas."""
-    bare = key.rstrip(_ENDINGS)
-    return bare if len(bare) >= _LEAST else key
+def is_title(word: str) -> bool:
+    """Return whether a word, by its key, says what somebody is and not who."""
+    return word in load_words("names", "titles")
 
 
-class Heard:
+@cache
+def _everyday_words() -> frozenset[str]:
+    """Return the words with a capital that name nobody: titles, days, months, peoples, parts of addresses."""
+    return load_words("names", "titles") | load_words("names", "everyday") | {*WEEKDAYS, *MONTHS, *SEASONS}
+
+
+class HeardNames:
     """The words of some texts, as names are looked up among them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.text = "\n".join(texts)
-        self._keys = keys_of(self.text)
-        capitals = {key_of(part) for word in WORD.findall(self.text) if _is_capital(word) for part in word.split("-")}
-        roots = {_root(key) for key in capitals if len(key) >= _LEAST}
+        self._keys = make_keys(self.text)
+        capitals = {make_key(part) for word in WORD.findall(self.text) if _is_capital(word) for part in word.split("-")}
+        roots = {stem_name(key) for key in capitals if len(key) >= _LEAST}
         self._roots = roots
         self._longer = {root[: len(root) - cut] for root in roots for cut in range(1, 4) if len(root) - cut >= _LEAST}
         self._cyrillic = {key[: max(_LEAST, len(key) - 2)] for key in capitals if key[:1] >= "\u0400"}
 
     def has_word(self, word: str) -> bool:
-        """Whether a word of a name stands there, in any form a language gives a name."""
-        if SPACELESS.search(word):  # a family or a given name alone will do
+        """Return whether a word of a name stands there, in any form a language gives a name."""
+        if CONTENT_RUN.search(word):  # a family or a given name alone will do
             return word in self.text or (len(word) > 2 and (word[:2] in self.text or word[-2:] in self.text))
-        key = key_of(word)
+        key = make_key(word)
         if key in self._keys or key.removesuffix("s") in self._keys:
             return True
-        root = _root(key)
+        root = stem_name(key)
         if root in self._longer:
             return True
         ends = range(max(_LEAST, len(root) - _LONGEST_ENDING), len(root) + 1)
@@ -111,17 +88,21 @@ class Heard:
         return key[:1] >= "\u0400" and any(key[:end] in self._cyrillic for end in range(_LEAST, len(key) + 1))
 
     def has(self, name: str) -> bool:
-        """Whether a person or thing is named there, by any telling word of the name."""
-        words = words_of(name)
+        """Return whether a person or thing is named there, by any telling word of the name."""
+        words = split_name(name)
         return not words or any(self.has_word(word) for word in words)
 
 
-def words_of(name: str) -> list[str]:
-    """The words of a name that tell who it is: no titles, no initials."""
-    if SPACELESS.search(name):
-        return [run for run in SPACELESS.findall(name) if len(run) > 1] or [name.strip()]
+def split_name(name: str) -> list[str]:
+    """Return the words of a name that tell who it is: no titles, no initials."""
+    if CONTENT_RUN.search(name):
+        return [run for run in CONTENT_RUN.findall(name) if len(run) > 1] or [name.strip()]
     parts = [part for word in WORD.findall(name) for part in word.split("-")]
-    return [part for part in parts if len(part) > 1 and key_of(part) not in TITLES and part.lower() not in STOP_WORDS]
+    return [
+        part
+        for part in parts
+        if len(part) > 1 and not is_title(make_key(part)) and part.lower() not in list_stop_words()
+    ]
 
 
 def _is_capital(word: str) -> bool:
@@ -132,15 +113,15 @@ _APOSTROPHES = ("'", "’")
 """A single capital before one of these is no name: I'll, I've."""
 
 
-def names_in(text: str, language: str = "English") -> list[str]:
-    """The names of a text as written, each once, in order: runs of words with a capital inside a sentence, and
+def find_names(text: str, language: str = "English") -> list[str]:
+    """Return the names of a text as written, each once, in order: runs of words with a capital inside a sentence, and
     katakana. In German only runs of two, since every noun has a capital."""
     runs = [" ".join(run) for before, run in _runs(text, language) if _is_name(before, run, language)]
-    return list(dict.fromkeys([*runs, *(KATAKANA.findall(text) if not text.isascii() else ())]))
+    return list(dict.fromkeys([*runs, *(KATAKANA_NAME.findall(text) if not text.isascii() else ())]))
 
 
-def unheard_in(text: str, heard: Heard, language: str = "English") -> list[str]:
-    """The names of a text that nobody has heard of, each once, in order."""
+def find_unheard(text: str, heard: HeardNames, language: str = "English") -> list[str]:
+    """Return the names of a text that nobody has heard of, each once, in order."""
     ordinary = {word.casefold() for word in WORD.findall(text) if word[0].islower()}
     found: list[str] = []
     for before, run in _runs(text, language):
@@ -148,30 +129,44 @@ def unheard_in(text: str, heard: Heard, language: str = "English") -> list[str]:
         if (
             words
             and _is_name(before, run, language)
-            and (language != "German" or len(words) == len(words_of(" ".join(run))))
+            and (language != "German" or len(words) == len(split_name(" ".join(run))))
         ):
             found += words
     found += [name for name in _subjects(text, ordinary, language) if not heard.has_word(name)]
     if not text.isascii():
-        persons = [match.group("full") or match.group("one") for match in _KATAKANA_PERSON.finditer(text)]
+        persons = [match.group("full") or match.group("single") for match in _KATAKANA_PERSON.finditer(text)]
         found += [name for name in persons if not any(part in heard.text for part in name.split("・"))]
     return list(dict.fromkeys(found))
 
 
+def name_chapter(number: int, title: str) -> str:
+    """Return what a chapter is called: its number and its title, once where the title begins with that number."""
+    first, _, rest = title.partition(" ")
+    opening = " ".join(rest.split()[:1])
+    if first.casefold() == "chapter" and number in find_values(opening):
+        return title
+    return f"Chapter {number}, {title}" if title else f"Chapter {number}"
+
+
 def _may_name(word: str, ordinary: set[str], language: str) -> bool:
-    key = key_of(word)
+    key = make_key(word)
     parts = word.split("-")
-    if len(word) < _LEAST or key in _EVERYDAY or key.removesuffix("s") in _EVERYDAY or key in STOP_WORDS:
+    if (
+        len(word) < _LEAST
+        or key in _everyday_words()
+        or key.removesuffix("s") in _everyday_words()
+        or key in list_stop_words()
+    ):
         return False
     if any(part.casefold() in ordinary for part in parts if part):
         return False
-    return not (language in LANGUAGES and numbers_in(word, language))
+    return not (language in LANGUAGES and find_numbers(word, language))
 
 
 def _is_name(before: str, run: list[str], language: str) -> bool:
     if language != "German":
         return True
-    return len(run) > 1 and before not in _DETERMINERS and not before[:1].isdigit()
+    return len(run) > 1 and before not in load_words("names", "determiners") and not before[:1].isdigit()
 
 
 def _runs(text: str, language: str) -> list[tuple[str, list[str]]]:
@@ -199,7 +194,7 @@ def _runs(text: str, language: str) -> list[tuple[str, list[str]]]:
             run.append(word)
         else:
             begun = bool(waiting) and together
-            run = [waiting, word] if begun and key_of(waiting) not in STOP_WORDS else [word]
+            run = [waiting, word] if begun and make_key(waiting) not in list_stop_words() else [word]
             before, waiting = ("" if begun else last.casefold()), ""
         last, end = word, match.end()
     return [*found, (before, run)] if run else found
@@ -214,7 +209,13 @@ def _subjects(text: str, ordinary: set[str], language: str) -> list[str]:
     for match in WORD.finditer(text):
         word = match.group()
         gap = text[end : match.start()]
-        if begun and gap == " " and word in _SPEAKS and not last.endswith("s") and _may_name(last, ordinary, language):
+        if (
+            begun
+            and gap == " "
+            and word in load_words("names", "deeds")
+            and not last.endswith("s")
+            and _may_name(last, ordinary, language)
+        ):
             found.append(last)
         begun = (end == 0 or not _BEGINS.isdisjoint(gap[-_GAP:])) and _is_capital(word)
         last, end = word, match.end()

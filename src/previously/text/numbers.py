@@ -1,16 +1,18 @@
 """Numbers in a text by value: digits of any script, and number words where there is a table for the language.
 
-The one reader of numbers. What must stay true: no text raises, the work is linear in the text, and one amount has one
-value however it is written: "a hundred and two, and three garnets" is 102 and 3, "two dozen" is 24, "24th" and
-"twenty-fourth" are 24. A word that may be a number and may be something else is read as an unsure one.
+The one reader of numbers. No text raises, the work is linear in the text, and one amount has one value however it is
+written: "a hundred and two, and three garnets" is 102 and 3, "two dozen" is 24, "24th" and "twenty-fourth" are 24. A
+word that may be a number and may be something else is read as an unsure one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from typing import NamedTuple
+
+from previously.text.word_lists import load_lists
 
 
 class Number(NamedTuple):
@@ -23,64 +25,20 @@ class Number(NamedTuple):
 
 
 def _counted(words: str, start: int = 0, step: int = 1) -> dict[str, int]:
-    return {word: start + step * place for place, one in enumerate(words.split()) for word in one.split("/")}
+    return {word: start + step * place for place, forms in enumerate(words.split()) for word in forms.split("/")}
 
 
-_ENGLISH = (
-    _counted(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen"
-    )
-    | _counted("twenty thirty forty/fourty fifty sixty seventy eighty ninety", 20, 10)
-    | _counted(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-        "fifteenth sixteenth seventeenth eighteenth nineteenth",
-        1,
-    )
-    | _counted("twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth", 20, 10)
-    | {"sixpence": 6, "ninepence": 9, "fortnight": 14}
-)
-_FRENCH = (
-    _counted("zéro un/une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize")
-    | _counted("vingt/vingts trente quarante cinquante soixante septante octante nonante", 20, 10)
-    | _counted(
-        "premier/première deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième onzième "
-        "douzième treizième quatorzième quinzième seizième",
-        1,
-    )
-    | {"vingtième": 20, "trentième": 30, "quarantième": 40, "dizaine": 10, "douzaine": 12, "quinzaine": 15}
-)
-_SPANISH = (
-    _counted(
-        "cero uno/un/una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince "
-        "dieciséis/dieciseis diecisiete dieciocho diecinueve veinte veintiuno/veintiún/veintiuna veintidós veintitrés "
-        "veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve"
-    )
-    | _counted("treinta cuarenta cincuenta sesenta setenta ochenta noventa", 30, 10)
-    | _counted(
-        "cien/ciento doscientos/doscientas trescientos/trescientas cuatrocientos/cuatrocientas quinientos/quinientas "
-        "seiscientos/seiscientas setecientos/setecientas ochocientos/ochocientas novecientos/novecientas",
-        100,
-        100,
-    )
-    | _counted("primero/primera/primer segundo/segunda tercero/tercera/tercer cuarto/cuarta quinto/quinta sexto/sexta "
-               "séptimo/séptima octavo/octava noveno/novena décimo/décima", 1)
-)  # fmt: skip
-_PORTUGUESE = (
-    _counted(
-        "zero um/uma dois/duas três quatro cinco seis sete oito nove dez onze doze treze catorze/quatorze quinze "
-        "dezasseis/dezesseis dezassete/dezessete dezoito dezanove/dezenove"
-    )
-    | _counted("vinte trinta quarenta cinquenta sessenta setenta oitenta noventa", 20, 10)
-    | _counted(
-        "cem/cento duzentos/duzentas trezentos/trezentas quatrocentos/quatrocentas quinhentos/quinhentas "
-        "seiscentos/seiscentas setecentos/setecentas oitocentos/oitocentas novecentos/novecentas",
-        100,
-        100,
-    )
-    | _counted("primeiro/primeira segundo/segunda terceiro/terceira quarto/quarta quinto/quinta sexto/sexta "
-               "sétimo/sétima oitavo/oitava nono/nona décimo/décima", 1)
-)  # fmt: skip
+@cache
+def _listed(heading: str) -> Mapping[str, int]:
+    table: dict[str, int] = {}
+    for line in load_lists("numbers").get(heading, ()):
+        table |= _line(line)
+    return table
+
+
+def _line(line: str) -> dict[str, int]:
+    start, step, words = line.split(maxsplit=2)
+    return _counted(words, int(start), int(step))
 
 
 def _russian() -> dict[str, int]:
@@ -123,36 +81,22 @@ def _german() -> dict[str, int]:
     return table | ordinals | {"null": 0, "eins": 1, "siebente": 7, "siebenten": 7}
 
 
-_TABLES = {
-    "English": _ENGLISH,
-    "German": _german(),
-    "French": _FRENCH,
-    "Spanish": _SPANISH,
-    "Portuguese": _PORTUGUESE,
-    "Russian": _russian(),
-}
-LANGUAGES = frozenset(_TABLES)
+LANGUAGES = frozenset({"English", "German", "French", "Spanish", "Portuguese", "Russian"})
 """The languages whose number words are read."""
 
-_SCALES = {
-    "English": {"hundred": 100, "hundreds": 100, "hundredth": 100, "dozen": 12, "thousand": 1_000, "million": 10**6},
-    "German": {"hundert": 100, "tausend": 1_000, "dutzend": 12, "million": 10**6, "millionen": 10**6},
-    "French": {"cent": 100, "cents": 100, "mille": 1_000, "million": 10**6, "millions": 10**6},
-    "Spanish": {"mil": 1_000, "millón": 10**6, "millones": 10**6},
-    "Portuguese": {"mil": 1_000, "milhão": 10**6, "milhões": 10**6},
-    "Russian": dict.fromkeys("тысяча тысячи тысяч тысячу тысячам тысячами".split(), 1_000)
-    | dict.fromkeys("миллион миллиона миллионов".split(), 10**6),
-}
+
+@cache
+def _table(language: str) -> Mapping[str, int]:
+    match language:
+        case "German":
+            return _german()
+        case "Russian":
+            return _russian()
+        case _:
+            return _listed(language)
+
+
 _JOINS = {"English": "and", "French": "et", "Spanish": "y", "Portuguese": "e", "German": "und"}
-_UNSURE = {
-    "English": frozenset({"second", "fortnight", "sixpence", "ninepence", "hundreds"}),
-    "German": frozenset({"ein", "achte", "achten", "achter", "achtes", "achtem", "elfe", "elfen"}),
-    "French": frozenset({"un", "une", "neuf", "dizaine", "douzaine", "quinzaine"}),
-    "Spanish": frozenset({"un", "una", "cuarto", "cuarta", "segundo", "segunda", "primer"}),
-    "Portuguese": frozenset({"um", "uma", "quarto", "quarta", "quinta", "sexta", "segunda", "segundo", "terceira"}),
-    "Russian": frozenset({"сорока", "вдвоём", "втроём", "вчетвером"}),
-}
-"""Words that are also articles, weekdays, rooms or verbs."""
 
 COUNTS = 3
 """Up to here a text counts by itself: "the two of them", "a third time"."""
@@ -169,18 +113,31 @@ _KANJI = dict(zip("〇零一二三四五六七八九两兩", (0, 0, 1, 2, 3, 4, 
 _KANJI_SCALES = {"十": 10, "百": 100, "千": 1_000}
 
 
-def values_in(text: str, language: str = "English") -> frozenset[float]:
-    """All values that a text may be said to hold, sure or not."""
-    return frozenset(number.value for number in numbers_in(text, language))
+@cache
+def list_cardinals() -> Mapping[str, int]:
+    """Return the English words for one to twelve and on, by which people count; without ordinals."""
+    units, tens = load_lists("numbers")["English"][:2]
+    return {word: value for line in (units, tens) for word, value in _line(line).items() if value and word != "fourty"}
 
 
-def numbers_in(text: str, language: str = "English") -> list[Number]:
-    """The numbers of a text in order. Words are read in the language named, in none if it has no table."""
+def is_number_word(word: str) -> bool:
+    """Return whether a word in lower case is an English number, cardinal or ordinal, or a scale."""
+    unsure = _listed("English unsure")
+    return word not in unsure and (word in _listed("English") or word in _listed("English scales"))
+
+
+def find_values(text: str, language: str = "English") -> frozenset[float]:
+    """Return all values that a text may be said to hold, sure or not."""
+    return frozenset(number.value for number in find_numbers(text, language))
+
+
+def find_numbers(text: str, language: str = "English") -> list[Number]:
+    """Return the numbers of a text in order. Words are read in the language named, in none if it has no table."""
     return list(_numbers(text, language))
 
 
 def _numbers(text: str, language: str) -> Iterator[Number]:
-    table, scales = _TABLES.get(language, {}), _SCALES.get(language, {})
+    table, scales = _table(language), _listed(f"{language} scales")
     run: list[tuple[str, int, int]] = []  # word, value, multiplier (0 where it is no scale)
     joined, end = False, -1
     for match in _TOKEN.finditer(text):
@@ -219,7 +176,7 @@ def _numbers(text: str, language: str) -> Iterator[Number]:
 
 
 def _goes_on(run: list[tuple[str, int, int]], scale: int, value: int, language: str, *, joined: bool) -> bool:
-    """Whether a number word belongs to the number before it."""
+    """Return whether a number word belongs to the number before it."""
     so_far = _value(run)
     if len(run) >= _LONGEST or so_far >= _LARGEST:
         return False
@@ -260,14 +217,14 @@ def _value(run: list[tuple[str, int, int]]) -> int:
 
 def _of_run(run: list[tuple[str, int, int]], language: str) -> Iterator[Number]:
     if run:
-        unsure = len(run) == 1 and run[0][0] in _UNSURE.get(language, ())
+        unsure = len(run) == 1 and run[0][0] in _listed(f"{language} unsure")
         yield Number(float(_value(run)), " ".join(word for word, _, _ in run), not unsure)
 
 
 @lru_cache(maxsize=4096)
 def _german_value(word: str) -> int | None:
-    """A German number word: compounds are one word, "vierhundertelf"."""
-    value = _TABLES["German"].get(word)
+    """Return a German number word: compounds are one word, "vierhundertelf"."""
+    value = _table("German").get(word)
     if value is not None:
         return value
     for scale, size in (("tausend", 1_000), ("hundert", 100)):
@@ -281,7 +238,7 @@ def _german_value(word: str) -> int | None:
 
 
 def _of_digits(written: str) -> list[float]:
-    """What digits say: 18,400 is one number, 9:40 and 9.40 are hours and minutes or large and small coin."""
+    """Return what digits say: 18,400 is one number, 9:40 and 9.40 are hours and minutes or large and small coin."""
     if _GROUPED.fullmatch(written):
         return [float(int(re.sub(r"\D", "", written)[:300]))]
     pieces = re.split(r"\D", written)

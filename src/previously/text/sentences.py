@@ -1,9 +1,8 @@
 """From raw text to sentences.
 
-Owns where a sentence starts and ends, in any script, and how markup is taken off. What must stay true: no text
-raises, the work is linear in the text, no sentence is longer than `LONGEST_WORDS` words or holds a token longer
-than `LONGEST_TOKEN` characters, and a quotation is never cut in the middle unless the sentence around it is too
-long.
+Owns where a sentence starts and ends, in any script, and how markup is taken off. No text raises, the work is linear in
+the text, no sentence is longer than `LONGEST_WORDS` words or holds a token longer than `LONGEST_TOKEN` characters, and
+a quotation is never cut in the middle unless the sentence around it is too long.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
-from previously.core.words import count_words
+from previously.core.scripts import SOUTH_EAST_ASIAN, count_words
 
 LONGEST_WORDS = 48
 """A longer sentence is cut at a clause, so that one rant cannot take the whole recap."""
@@ -55,11 +54,10 @@ _NO_SPACE = re.compile(r"\S")
 _LINES = re.compile(r"\s*\n\s*")
 _SOFT_BREAK = re.compile(r"(?<=[^\s.!?…。！？\"”*:])\n(?=[^\W\d_A-Z])")
 _CLAUSE = re.compile(r"[;,、，；:]\s*|\s+[—–-]+\s+|\s+(?=(?:and|but|so|because|while|then|which|und|aber|mais|pero)\s)")
-_EMPHASIS = re.compile(r"(?<!\*)\*([^*\n]{1,40})\*")
 
 
-def plain(text: str) -> str:
-    """The text without markup, links, out-of-character remarks and control characters; line ends kept."""
+def strip_markup(text: str) -> str:
+    """Return the text without markup, links, out-of-character remarks and control characters; line ends kept."""
     one_line = text.isascii() and text.isprintable()
     if not one_line:
         text = unicodedata.normalize("NFC", text)
@@ -73,41 +71,24 @@ def plain(text: str) -> str:
 
 
 def _may_hold_markup(line: str) -> bool:
-    """Whether one line of ASCII may hold anything that `plain` takes out of it."""
+    """Return whether one line of ASCII may hold anything that `plain` takes out of it."""
     remarks = "((" in line or "//" in line or "ooc" in line.lower()
     return remarks or bool(_MARKUP.search(line)) or line.lstrip().startswith("-")
 
 
-def unwrapped(text: str) -> str:
+def join_lines(text: str) -> str:
     """Hard-wrapped lines joined again: a line end in the middle of a sentence is a space."""
     return _SOFT_BREAK.sub(" ", text) if "\n" in text else text
 
 
-def without_emphasis(text: str) -> str:
-    """Stars around a few words in the middle of a sentence are stress, not an action: they go, the words stay."""
-
-    def unstar(match: re.Match[str]) -> str:
-        before = text[max(0, match.start() - 40) : match.start()].rstrip()[-1:]
-        inner = match.group(1)
-        stressed = before and before not in '.!?…"”»」*\n' and len(inner.split()) <= 3 and inner[-1] not in ".!?…"
-        return inner if stressed else match.group(0)
-
-    return _EMPHASIS.sub(unstar, text) if "*" in text else text
-
-
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text in order, quotations kept whole, over-long ones cut at clauses."""
-    return [piece for sentence in whole_sentences(text) for piece in shortened(sentence)]
-
-
-def whole_sentences(text: str) -> list[str]:
-    """The sentences of a text in order, however long they are."""
+    """Return the sentences of a text in order, however long they are."""
     bounds = [0, *_ends(text), len(text)]
     sentences = [text[start:end].strip() for start, end in pairwise(bounds)]
     return [sentence for sentence in sentences if sentence]
 
 
-def sentence_starts(text: str) -> list[int]:
+def find_starts(text: str) -> list[int]:
     """Return where the sentences of a text begin; the first begins with the text."""
     starts = [0]
     for end in _ends(text):
@@ -135,7 +116,7 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _is_end(text: str, at: int, end: int) -> bool:
-    """Whether the marks between two positions end a sentence."""
+    """Return whether the marks between two positions end a sentence."""
     if text[at] in "\n。！？｡" or end == len(text):
         return True
     following = text[end : end + 40]
@@ -155,14 +136,14 @@ def _is_end(text: str, at: int, end: int) -> bool:
 
 
 def _is_abbreviation(text: str) -> bool:
-    """Whether a text ends in a word that is written with a full stop, or in an initial."""
+    """Return whether a text ends in a word that is written with a full stop, or in an initial."""
     last = _LAST_WORD.search(text)
     word = last.group() if last else ""
     return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")
 
 
-def shortened(sentence: str) -> list[str]:
-    """A sentence as it is, in pieces when it is too long, or nothing when no one could read it."""
+def cut_sentence(sentence: str) -> list[str]:
+    """Return a sentence as it is, in pieces when it is too long, or nothing when no one could read it."""
     if not _LETTER_OR_DIGIT.search(sentence):
         return []
     pieces = _cut_long(sentence) if is_too_long(sentence) else [sentence]
@@ -170,7 +151,7 @@ def shortened(sentence: str) -> list[str]:
 
 
 def is_too_long(sentence: str) -> bool:
-    """Whether a sentence has more than `LONGEST_WORDS` words; one of few letters need not be counted."""
+    """Return whether a sentence has more than `LONGEST_WORDS` words; one of few letters need not be counted."""
     if len(sentence) <= LONGEST_WORDS or (sentence.isascii() and len(sentence) <= 2 * LONGEST_WORDS):
         return False
     return count_words(sentence) > LONGEST_WORDS
@@ -225,11 +206,12 @@ def _by_characters(text: str) -> list[str]:
 
 _AFTER_END = "\"'”’“‘»«›)]}」』）】〉》*_~` \t\n"
 _ENDS = ".!?…。！？｡．؟।॥։።។။།·‼⁉⁈"
-_NO_END_MARK = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]$")
+_NO_END_MARK = re.compile(f"[{SOUTH_EAST_ASIAN}\u0f00-\u0fff]$")
 
 
 def is_cut(text: str, *, lenient: bool) -> bool:
-    """Whether a text stops before its end, by its last mark. `lenient` = a missing full stop alone says nothing."""
+    """Return whether a text stops before its end, by its last mark. `lenient` = a missing full stop alone says
+    nothing."""
     text = text.rstrip()
     if text[-1:] in '"“„«「『(（[' and (text[-2:-1].isspace() or text[-1] not in '"“'):
         return True  # a quotation that has just begun

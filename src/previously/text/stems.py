@@ -3,43 +3,22 @@
 Owns `stem`: what "promises", "promised" and "promising" share, so that a question finds the message that says it in
 another form. Latin words go through Porter's algorithm after a table of the irregular English forms it cannot know
 ("went", "children"); words with Cyrillic letters lose the common endings of case and person; all others stay as they
-are. What must stay true: the same word always gives the same stem, never an empty one; what is indexed and what is
-asked go through the same function, so a change here needs a new `INDEX_VERSION`.
+are. The same word always gives the same stem, never an empty one; what is indexed and what is asked go through the same
+function, so a change here needs a new `INDEX_VERSION`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from itertools import pairwise
 
-_IRREGULAR_FORMS = """
-arise arose arisen|awake awoke awoken|beat beaten|become became|begin began begun|bend bent
-|bite bit bitten|bleed bled|blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt
-|buy bought|catch caught|choose chose chosen|cling clung|come came|creep crept|deal dealt|dig dug|draw drew drawn
-|dream dreamt|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought
-|find found|flee fled|fly flew flown|forbid forbade forbidden|forget forgot forgotten|forgive forgave forgiven
-|freeze froze frozen|get got gotten|give gave given|go went gone goes|grow grew grown|hang hung
-|hear heard|hide hid hidden|hold held|keep kept|kneel knelt|know knew known|lay laid|lead led|learn learnt|leave left
-|lend lent|lose lost|make made|mean meant|meet met|pay paid|ride rode ridden|ring rang rung|rise risen
-|run ran|say said|see saw seen|seek sought|sell sold|send sent|sew sewn|shake shook shaken|shine shone|shoot shot
-|show shown|shrink shrank shrunk|sing sang sung|sink sank sunk|sit sat|sleep slept|slide slid|smell smelt
-|speak spoke spoken|spell spelt|spend spent|spill spilt|spin spun|spit spat|spoil spoilt|spring sprang sprung
-|stand stood|steal stole stolen|stick stuck|sting stung|stink stank stunk|stride strode|strike struck|swear swore sworn
-|sweep swept|swell swollen|swim swam swum|swing swung|take took taken|teach taught|tear tore torn|tell told
-|think thought|throw threw thrown|tread trod trodden|understand understood|wake woke woken|wear wore worn
-|weave wove woven|weep wept|win won|write wrote written
-|child children|foot feet|goose geese|half halves|knife knives|leaf leaves|life lives|loaf loaves|man men|mouse mice
-|person people|shelf shelves|thief thieves|tooth teeth|wife wives|wolf wolves|woman women
-|bad worse worst|good better best|far further furthest
-|2 two|3 three|4 four|5 five|6 six|7 seven|8 eight|9 nine|10 ten|11 eleven|12 twelve|13 thirteen|14 fourteen
-|15 fifteen|16 sixteen|17 seventeen|18 eighteen|19 nineteen|20 twenty|30 thirty|40 forty|50 fifty|60 sixty
-|70 seventy|80 eighty|90 ninety
-"""
-"""Groups of forms; the first of each stands for all."""
+from previously.core.scripts import CYRILLIC
+from previously.text.numbers import list_cardinals
+from previously.text.word_lists import load_lists
 
-IRREGULAR = {form: forms[0] for forms in (group.split() for group in _IRREGULAR_FORMS.split("|")) for form in forms[1:]}
-
-_CYRILLIC = re.compile("[\u0400-\u04ff]")
+_CYRILLIC = re.compile(f"[{CYRILLIC}]")
 _CYRILLIC_ENDINGS = tuple(
     sorted(
         "ами ями ого его ому ему ыми ими ала яла ила ыла али яли или ать ять ить ешь ишь ете ите ает яет ает ают яют "
@@ -63,12 +42,33 @@ _STEP_4 = (
 )  # fmt: skip
 
 
+@cache
+def list_irregular_forms() -> Mapping[str, str]:
+    """Return the form that stands for each irregular one, and the digits that stand for a number word above one."""
+    groups = [line.split() for line in load_lists("irregular_forms")[""]]
+    numbers = {word: str(value) for word, value in list_cardinals().items() if value > 1}
+    return {form: forms[0] for forms in groups for form in forms[1:]} | numbers
+
+
 def stem(word: str) -> str:
-    """The stem of a lower-case word whose accents are folded."""
-    word = IRREGULAR.get(word, word)
+    """Return the stem of a lower-case word whose accents are folded."""
+    word = list_irregular_forms().get(word, word)
     if word.isascii():
         return _porter(word) if len(word) > 2 and word.isalpha() else word
     return _without_case_ending(word) if _CYRILLIC.search(word) else word
+
+
+_NAME_ENDINGS = "aeiouyаеёиоуыэюяйь"
+_LEAST_OF_A_NAME = 3
+"""Letters that a name keeps: "Io" and "Ea" would be one otherwise."""
+
+
+@lru_cache(maxsize=16_384)
+def stem_name(word: str) -> str:
+    """Return a name without the ending that changes with its case: Марина, Марину; Anna, Annas. Porter's rules would
+    make one name of many."""
+    bare = word.rstrip(_NAME_ENDINGS)
+    return bare if len(bare) >= _LEAST_OF_A_NAME else word
 
 
 def _without_case_ending(word: str) -> str:
@@ -114,7 +114,7 @@ def _past_and_participle(word: str) -> str:
 
 
 def _replaced(word: str, endings: dict[str, str]) -> str:
-    """The word with the longest of these endings exchanged, if enough remains before it."""
+    """Return the word with the longest of these endings exchanged, if enough remains before it."""
     for size in range(min(7, len(word) - 1), 2, -1):
         ending = word[-size:]
         if ending in endings:
@@ -124,7 +124,7 @@ def _replaced(word: str, endings: dict[str, str]) -> str:
 
 
 def _bare(word: str) -> str:
-    """The word without its last suffix, where two syllables or more remain."""
+    """Return the word without its last suffix, where two syllables or more remain."""
     found = max((ending for ending in _STEP_4 if word.endswith(ending)), key=len, default="")
     if found in ("sion", "tion"):
         found = "ion"  # the s or t stays
@@ -141,7 +141,7 @@ def _consonants(word: str) -> list[bool]:
 
 
 def _measure(word: str) -> int:
-    """How often a run of vowels is followed by a consonant: roughly, syllables."""
+    """Return how often a run of vowels is followed by a consonant: roughly, syllables."""
     kinds = _consonants(word)
     return sum(1 for before, after in pairwise(kinds) if after and not before)
 

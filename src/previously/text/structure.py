@@ -1,14 +1,14 @@
 """Structure where prose should be: lists, headings, tables, fields, JSON, markup.
 
-What must stay true: no text raises, the work is linear in the text, and a line or two that look like a list in the
-middle of prose are prose.
+No text raises, the work is linear in the text, and a line or two that look like a list in the middle of prose are
+prose.
 """
 
 from __future__ import annotations
 
 import re
 
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 
 _BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪●・][ \t]+|[•●・](?=\S)|\(?\d{1,2}[.)][ \t]+)\S")
 _HEADING = re.compile(
@@ -23,8 +23,9 @@ _TABLE = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _TAG = re.compile(r"</?[A-Za-z_][\w:-]{0,40}(?:\s[^<>\n]{0,200})?/?>")
 
 
-def structure_of(text: str, story: str) -> str | None:
-    """What kind of structure stands in the place of prose; None when it is prose. Tags the story has are its own."""
+def find_structure(text: str, story: str) -> str | None:
+    """Return what kind of structure stands in the place of prose; None when it is prose. Tags the story has are its
+    own."""
     if re.match(r"\s*[\[{]\s*[\"'{\[}\]]", text):
         return "JSON"
     if len([tag for tag in _TAG.findall(text) if tag not in story]) >= 2:

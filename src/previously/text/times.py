@@ -1,11 +1,11 @@
 """Dates in questions, and how near a message is to them.
 
-Owns two readings: `day_of`, the calendar day a message was said on, and `spans_in`, the days a question speaks of:
-"on 7 May 2023", "last May", "in 2022", "three weeks ago", "yesterday", 2023-05-07, 5月7日. Words are English;
-figures are anyone's. What is relative needs a `now` given from outside: nothing here looks at a clock.
+Owns two readings: `day_of`, the calendar day a message was said on, and `spans_in`, the days a question speaks of: "on
+7 May 2023", "last May", "in 2022", "three weeks ago", "yesterday", 2023-05-07, 5月7日. Words are English; figures are
+anyone's. What is relative needs a `now` given from outside: nothing here looks at a clock.
 
-What must stay true: total (an impossible date is no date); days are those of the place where the message was said, so
-an offset in a time is not applied.
+Total (an impossible date is no date); days are those of the place where the message was said, so an offset in a time is
+not applied.
 """
 
 from __future__ import annotations
@@ -16,51 +16,58 @@ from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cache
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        "january jan|february feb|march|april apr|may|june jun|july jul|august aug|september sept sep|october oct|"
-        "november nov|december dec".split("|"),
-        1,
-    )
-    for name in names.split()
-}
-_MONTH_NAMES = "January February March April May June July August September October November December".split()
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-_WEEKDAYS = {
-    name: number for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())
-}
-_NUMBERS = {
-    word: number
-    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
-} | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
+from previously.text.numbers import list_cardinals
+from previously.text.sentences import split_sentences
 
-_MONTH = "|".join(_MONTHS)
+MONTHS = tuple("january february march april may june july august september october november december".split())
+MONTHS_ONLY = tuple(name for name in MONTHS if name not in ("march", "may"))
+"""Names of months that mean nothing else."""
+
+WEEKDAYS = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
+SEASONS = ("spring", "summer", "autumn", "winter")
+
+_MONTH_NUMBERS = {name: number for number, name in enumerate(MONTHS, 1)}
+_MONTH_NUMBERS |= {name[:3]: number for name, number in _MONTH_NUMBERS.items() if name in MONTHS_ONLY} | {"sept": 9}
+_SEASON_MONTHS = dict(zip(SEASONS, (3, 6, 9, 12), strict=True)) | {"fall": 9}
+_A_FEW = {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
+
+_FEW_WORDS = 80
+"""Characters of a question asked in a few words, as in a search box. What is longer is part of a chat."""
+
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"((?:1[6-9]|20)\d\d)"
-_LEAD = r"(?:\b(in|of|during|since|until|by|from|last|this|early|late|mid|around|before|after)[\s-]+)?"
-_WRITTEN = re.compile(
-    rf"(?:\b{_DAY}(?:\s+of)?\s+({_MONTH})\b\.?(?:,?\s+{_YEAR})?"
-    rf"|\b({_MONTH})\b\.?\s+{_DAY}\b(?!:)(?:,?\s+{_YEAR})?"
-    rf"|{_LEAD}\b({_MONTH})\b\.?(?:(?:\s+of)?,?\s+{_YEAR})?)",
-    re.I,
-)
-_FIGURES = re.compile(
-    r"\b(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b"
-    r"|(?:(\d{4})[年년]\s?)?(\d{1,2})[月월]\s?(?:(\d{1,2})[日일])?"
-)
-_YEAR_ALONE = re.compile(rf"\b(?:in|during|of|since|year|until|before|after|around)\s+{_YEAR}\b", re.I)
-_SEASON = re.compile(rf"\b(?:(last|this)\s+)?({'|'.join(_SEASONS)})(?:\s+(?:of\s+)?{_YEAR})?\b", re.I)
-_AGO = re.compile(
-    rf"\b(\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})\s+(day|week|month|year)s?\s+ago\b", re.I
-)
-_STRETCH = re.compile(r"\b(last|this|past|previous)\s+(week|weekend|month|year|night)\b", re.I)
-_WEEKDAY = re.compile(rf"\b(?:(last|on|this)\s+)({'|'.join(_WEEKDAYS)})\b", re.I)
-_NEAR = re.compile(r"\b(the day before yesterday|yesterday|today|tonight|this (?:morning|evening|afternoon))\b", re.I)
-_SENTENCE = re.compile(r"[^.!?？\n]+[.!?？\n]?")
-_FEW_WORDS = 80
-_AMBIGUOUS = ("may", "march")
+
+
+class _Patterns:
+    """The patterns of dates, compiled when the first text is read."""
+
+    def __init__(self) -> None:
+        month = "|".join(_MONTH_NUMBERS)
+        lead = r"(?:\b(in|of|during|since|until|by|from|last|this|early|late|mid|around|before|after)[\s-]+)?"
+        self.written = re.compile(
+            rf"(?:\b{_DAY}(?:\s+of)?\s+({month})\b\.?(?:,?\s+{_YEAR})?"
+            rf"|\b({month})\b\.?\s+{_DAY}\b(?!:)(?:,?\s+{_YEAR})?"
+            rf"|{lead}\b({month})\b\.?(?:(?:\s+of)?,?\s+{_YEAR})?)",
+            re.I,
+        )
+        self.figures = re.compile(
+            r"\b(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b"
+            r"|(?:(\d{4})[年년]\s?)?(\d{1,2})[月월]\s?(?:(\d{1,2})[日일])?"
+        )
+        self.year = re.compile(rf"\b(?:in|during|of|since|year|until|before|after|around)\s+{_YEAR}\b", re.I)
+        self.season = re.compile(rf"\b(?:(last|this)\s+)?({'|'.join(_SEASON_MONTHS)})(?:\s+(?:of\s+)?{_YEAR})?\b", re.I)
+        counts = sorted({**list_cardinals(), **_A_FEW}, key=len, reverse=True)
+        self.ago = re.compile(rf"\b(\d{{1,3}}|{'|'.join(counts)})\s+(day|week|month|year)s?\s+ago\b", re.I)
+        self.stretch = re.compile(r"\b(last|this|past|previous)\s+(week|weekend|month|year|night)\b", re.I)
+        self.weekday = re.compile(rf"\b(?:(last|on|this)\s+)({'|'.join(WEEKDAYS)})\b", re.I)
+        self.near = re.compile(
+            r"\b(the day before yesterday|yesterday|today|tonight|this (?:morning|evening|afternoon))\b", re.I
+        )
+
+
+_patterns = cache(_Patterns)
 
 MINUTES_A_DAY = 24 * 60
 
@@ -69,7 +76,7 @@ _EARLIEST_TODAY = date(3, 1, 1).toordinal()
 
 AFTER_DAYS = 45
 AFTER_SPAN_DAYS = 14
-"""How long after a day, or a longer span, what happened in it is still told."""
+"""Days after a day, or after a longer span, on which people still tell what happened in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +89,8 @@ class DaySpan:
 
 
 def parse_minute(at: str | None) -> int | None:
-    """The minute a message was said at, counted from day 0 of the calendar; None where its time is not given or cannot
-    be read. Where only a day is given, it is that day's first."""
+    """Return the minute a message was said at, counted from day 0 of the calendar; None where its time is not given or
+    cannot be read. Where only a day is given, it is that day's first."""
     if not at:
         return None
     try:
@@ -95,36 +102,36 @@ def parse_minute(at: str | None) -> int | None:
 
 
 def parse_day(at: str | None) -> int | None:
-    """The ordinal of the day a message was said on; None where its time is not given or cannot be read."""
+    """Return the ordinal of the day a message was said on; None where its time is not given or cannot be read."""
     minute = parse_minute(at)
     return None if minute is None else minute // MINUTES_A_DAY
 
 
 def render_day(at: str | None) -> str:
-    """The day a message was said on, for people: "8 May 2023". Empty where it is not known."""
+    """Return the day a message was said on, for people: "8 May 2023". Empty where it is not known."""
     day = parse_day(at)
     if day is None:
         return ""
     said = date.fromordinal(day)
-    return f"{said.day} {_MONTH_NAMES[said.month - 1]} {said.year}"
+    return f"{said.day} {MONTHS[said.month - 1].capitalize()} {said.year}"
 
 
 def find_days(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
-    """The days a question speaks of, each once, in its order."""
+    """Return the days a question speaks of, each once, in its order."""
     found = [*_in_figures(text), *_in_writing(text, today), *_years(text)]
     if today is not None and today > _EARLIEST_TODAY:
         # "I slept badly last night" in a chat asks for nothing; in a question, or a few words, it does.
         asked = (
             text
             if len(text) <= _FEW_WORDS
-            else " ".join(one for one in _SENTENCE.findall(text) if one.endswith(("?", "？")))
+            else " ".join(sentence for sentence in split_sentences(text) if sentence.endswith(("?", "？")))
         )
         found += _relative(asked, date.fromordinal(today))
     return tuple(dict.fromkeys(found))
 
 
 def measure_nearness(spans: tuple[DaySpan, ...], day: int) -> float:
-    """How well a day fits the best of the spans, from 0 to 1. People tell of a day on it, or some time after."""
+    """Return how well a day fits the best of the spans, from 0 to 1. People tell of a day on it, or some time after."""
     return max((_fit(span, day) for span in spans), default=0.0)
 
 
@@ -149,7 +156,7 @@ def _in_year(span: DaySpan, year: int) -> DaySpan | None:
 
 
 def _calendar(year: int | None, month: int, day: int | None) -> DaySpan | None:
-    """The span of a day or a month; None for one that no calendar has."""
+    """Return the span of a day or a month; None for one that no calendar has."""
     try:
         first = date(year or 2000, month, day or 1)
     except ValueError:
@@ -159,7 +166,7 @@ def _calendar(year: int | None, month: int, day: int | None) -> DaySpan | None:
 
 
 def _in_figures(text: str) -> Iterator[DaySpan]:
-    for match in _FIGURES.finditer(text):
+    for match in _patterns().figures.finditer(text):
         year, month, day, day2, month2, year2, year3, month3, day3 = match.groups()
         a_year = year or year2 or year3
         span = _calendar(
@@ -170,14 +177,14 @@ def _in_figures(text: str) -> Iterator[DaySpan]:
 
 
 def _in_writing(text: str, today: int | None) -> Iterator[DaySpan]:
-    for match in _WRITTEN.finditer(text):
+    for match in _patterns().written.finditer(text):
         day, month, year, month2, day2, year2, lead, month3, year3 = match.groups()
         name = (month or month2 or month3).lower()
         said_year = year or year2 or year3
         said_day = day or day2
-        if name in _AMBIGUOUS and not (said_day or said_year or lead):
+        if name in ("march", "may") and not (said_day or said_year or lead):
             continue
-        number = _MONTHS[name]
+        number = _MONTH_NUMBERS[name]
         resolved = int(said_year) if said_year else None
         if resolved is None and today is not None and (lead or "").lower() in ("last", "this"):
             now = date.fromordinal(today)
@@ -188,36 +195,37 @@ def _in_writing(text: str, today: int | None) -> Iterator[DaySpan]:
 
 
 def _years(text: str) -> Iterator[DaySpan]:
-    for match in _YEAR_ALONE.finditer(_WRITTEN.sub(" ", text)):
+    for match in _patterns().year.finditer(_patterns().written.sub(" ", text)):
         year = int(match[1])
         yield DaySpan(date(year, 1, 1).toordinal(), date(year, 12, 31).toordinal())
-    for match in _SEASON.finditer(text):
+    for match in _patterns().season.finditer(text):
         if match[3]:
             yield _season(match[2], int(match[3]))
 
 
 def _season(name: str, year: int) -> DaySpan:
-    first = date(year, _SEASONS[name.lower()], 1)
+    first = date(year, _SEASON_MONTHS[name.lower()], 1)
     return DaySpan(first.toordinal(), first.toordinal() + 90)
 
 
 def _relative(text: str, today: date) -> Iterator[DaySpan]:
-    for match in _NEAR.finditer(text):
+    for match in _patterns().near.finditer(text):
         word = match[1].lower()
         back = 2 if word.startswith("the day") else int(word == "yesterday")
         yield _days(today - timedelta(back), 0)
-    for match in _AGO.finditer(text):
-        number = _NUMBERS.get(match[1].lower()) or int(match[1])
+    for match in _patterns().ago.finditer(text):
+        said = match[1].lower()
+        number = int(said) if said.isdigit() else list_cardinals().get(said) or _A_FEW[said]
         unit = match[2].lower()
         days = number * {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
         if days < today.toordinal() - 400:
             yield _days(today - timedelta(days), {"day": 0, "week": 3, "month": 10, "year": 60}[unit])
-    for match in _WEEKDAY.finditer(text):
-        back = (today.weekday() - _WEEKDAYS[match[2].lower()]) % 7
+    for match in _patterns().weekday.finditer(text):
+        back = (today.weekday() - WEEKDAYS.index(match[2].lower())) % 7
         yield _days(today - timedelta(back or 7 * (match[1].lower() == "last")), 0)
-    for match in _STRETCH.finditer(text):
+    for match in _patterns().stretch.finditer(text):
         yield _stretch(match[1].lower(), match[2].lower(), today)
-    for match in _SEASON.finditer(text):
+    for match in _patterns().season.finditer(text):
         if match[1]:
             span = _season(match[2], today.year)
             over = span.last < today.toordinal()

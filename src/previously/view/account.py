@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from previously.core.paths import OnPath
-from previously.core.spans import Span, spans_of
+from previously.core.path import OnPath, Span, find_spans
 from previously.core.tokens import Counter, message_tokens
 from previously.view.memory import Remembered
 from previously.view.reader import Reader
@@ -50,7 +49,7 @@ def items(
     if cost_of.furniture:
         yield Item(Section.FURNITURE, cost_of.furniture, "the client's own", ())
     if path.opening:
-        spans = tuple(spans_of(item.position for item in path.opening))
+        spans = tuple(find_spans(item.position for item in path.opening))
         yield Item(Section.SYSTEM, cost_of.opening, "the system message is always shown", spans)
     left = cost_of.memory
     opening = len(path.opening)
@@ -92,7 +91,7 @@ def left_out(
     by_reason: dict[Reason, list[int]] = {}
     for position, item in missing.items():
         by_reason.setdefault(_why(item, knows), []).append(position)
-    found = [(span, reason) for reason, positions in by_reason.items() for span in spans_of(positions)]
+    found = [(span, reason) for reason, positions in by_reason.items() for span in find_spans(positions)]
     front = len(path.opening)
     listed = list(remembered)
     for span, reason in withheld:

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, ToolResult
-from previously.core.outputs import capped, note_of, with_outputs
-from previously.core.pairing import answered_calls, units
-from previously.core.paths import OnPath
+from previously.core.pairing import cap_outputs, find_answered_calls, find_units, render_left_out, replace_outputs
+from previously.core.path import OnPath
 from previously.core.tokens import Counter
 
 KEEP_PERCENT = 40
@@ -56,7 +55,7 @@ def trim_more(items: Sequence[OnPath], trim: Trim, budget_tokens: int, counter: 
         room -= tokens
         if room < 0 and tokens >= LEAST_TOKENS and item is not items[-1]:
             start = start or item.position + 1
-            gained += tokens - sum(counter.tokens(note_of("a tool", part)) for part in outputs)
+            gained += tokens - sum(counter.tokens(render_left_out("a tool", part)) for part in outputs)
     enough = gained >= budget_tokens * FREED_PERCENT // 100
     return replace(trim, whole_from=start) if enough and start > trim.whole_from else trim
 
@@ -66,27 +65,27 @@ def trim_outputs(items: Sequence[OnPath], trim: Trim, counter: Counter) -> list[
     if trim == WHOLE:
         return list(items)
     messages = [item.entry.message for item in items]
-    names = {place: call.name for place, call in answered_calls(messages).items()}
+    names = {place: call.name for place, call in find_answered_calls(messages).items()}
     caps = _caps(messages, trim.most_characters)
     shown: list[OnPath] = []
     for at, item in enumerate(items):
         message = item.entry.message
         notes = {
-            place: note_of(names.get((at, place), ""), part)
+            place: render_left_out(names.get((at, place), ""), part)
             for place, part in enumerate(message.parts)
             if item.position < trim.whole_from
             and isinstance(part, ToolResult)
             and counter.tokens(part.text) >= LEAST_TOKENS
         }
-        message = with_outputs(message, notes)
-        shown.append(_with(item, capped(message, caps[at]) if trim.most_characters else message))
+        message = replace_outputs(message, notes)
+        shown.append(_with(item, cap_outputs(message, caps[at]) if trim.most_characters else message))
     return shown
 
 
 def _caps(messages: Sequence[Message], most_characters: int) -> list[int]:
     """How many characters an output of each message may have."""
     caps: list[int] = []
-    for unit in units(messages):
+    for unit in find_units(messages):
         outputs = sum(isinstance(part, ToolResult) for at in unit for part in messages[at].parts)
         caps += [max(LEAST_CHARACTERS, most_characters // max(1, outputs))] * len(unit)
     return caps

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.budgets import allot, tokens_in
+from previously.core.budgets import allot, scale_row
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Role, ToolResult
-from previously.core.paths import OnPath
-from previously.core.quote_lines import lines_before
+from previously.core.path import OnPath
+from previously.core.quote_lines import keep_lines_before
 from previously.core.tokens import ESTIMATE, Counter
 from previously.view import account, tail
 from previously.view.account import SystemCost, ViewPath
@@ -267,7 +267,7 @@ class _Desk:
     def _floor(self, first: int, trim: Trim, needed: int) -> int:
         """What the tail wants where older messages, which memory tells too, bring it to its floor."""
         older = tail.cost((item for unit in self.units_before(first, trim) for item in unit), self.counter)
-        return max(needed, min(needed + older, tokens_in(self.scale, VERBATIM_TOKENS)))
+        return max(needed, min(needed + older, scale_row(self.scale, VERBATIM_TOKENS)))
 
     def _room(self, memories: Sequence[Remembered]) -> int:
         """What is left for messages."""
@@ -295,7 +295,7 @@ class _Desk:
             limits = allot(spare, self.scale, wants, shares, growth)
             del limits[Section.TAIL]
             room = limits.get(Section.CHAPTERS, 0) + limits.get(Section.BACKBONE, 0)
-            least = min(room, tokens_in(self.scale, shares[Section.BACKBONE].due))
+            least = min(room, scale_row(self.scale, shares[Section.BACKBONE].due))
             chosen = choose_layers(memories, PastRoom(room, least), counter)
             chosen = [one for one in chosen if one.beside is None or can_stand_beside(one, chosen)]
             backbone = min(least, count_block_tokens(Section.BACKBONE, chosen, counter))
@@ -323,7 +323,7 @@ class _Desk:
             older = tail.take_newest_units(units, free + spared, self.counter)
             first = older[0].position if older else begins.first
             memories = tuple(
-                replace(one, text=lines_before(one.text, first)) for one in told if not _is_shown(one, first)
+                replace(one, text=keep_lines_before(one.text, first)) for one in told if not _is_shown(one, first)
             )
             filled = replace(begins, first=first, tail=begins.first if older else None, memories=memories)
         return filled

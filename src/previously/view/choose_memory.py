@@ -13,15 +13,15 @@ never passed over.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from previously.core.budgets import Row, tokens_in
+from previously.core.budgets import Row, scale_row
 from previously.core.tokens import Counter
-from previously.text.sentences import sentence_starts
-from previously.text.words import SPACELESS, content_of
+from previously.text.compare import find_terms
+from previously.text.sentences import find_starts
+from previously.text.words import CONTENT_RUN, find_words
 from previously.view.memory import Remembered, count_block_tokens, drop_told_twice
 from previously.view.view import Section
 
@@ -197,8 +197,6 @@ TOLD_SHARE = 2 / 3
 PERSONS_TOKENS: Row = (0, 200, 400)
 """What lines about persons take: none at 2,000, where the recap says who people are, 16 of them at 8,000."""
 
-_WORDS = re.compile(r"[^\W_]+")
-
 
 @dataclass(frozen=True)
 class Beside:
@@ -212,7 +210,7 @@ class Beside:
     @cached_property
     def words(self) -> frozenset[str]:
         """Return the words of the tail."""
-        return frozenset(_WORDS.findall(self.tail))
+        return frozenset(find_words(self.tail))
 
     @cached_property
     def small_words(self) -> frozenset[str]:
@@ -227,13 +225,13 @@ class Beside:
     @cached_property
     def paragraphs(self) -> list[frozenset[str]]:
         """Return the telling words of each paragraph of the recap."""
-        return [frozenset(content_of(part)) for part in self.recap.split("\n\n")]
+        return [frozenset(find_terms(part)) for part in self.recap.split("\n\n")]
 
 
 def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counter) -> list[Remembered]:
     """Return the memories without lines that this view has no use for, and without persons beyond their share."""
     tests = {Section.THREADS: _tells_thread, Section.STATE: _tells_state, Section.LORE: _tells_person}
-    found, persons = list[Remembered](), tokens_in(beside.budget_tokens, PERSONS_TOKENS)
+    found, persons = list[Remembered](), scale_row(beside.budget_tokens, PERSONS_TOKENS)
     for one in memories:
         test = tests.get(one.section)
         if test and not one.by_hand and not test(one, beside):
@@ -246,13 +244,13 @@ def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counte
 
 def find_first_sentence(text: str) -> str:
     """Return the first sentence of a text."""
-    return text[: [*sentence_starts(text), len(text)][1]].strip()
+    return text[: [*find_starts(text), len(text)][1]].strip()
 
 
 def _tells_thread(line: Remembered, beside: Beside) -> bool:
     if beside.budget_tokens >= LARGE or not beside.recap:
         return True
-    words = set(content_of(line.text))
+    words = set(find_terms(line.text))
     if any(len(words & told) >= TOLD_SHARE * len(words) for told in beside.paragraphs):
         return False
     return beside.budget_tokens >= SMALL or line.kind == DATED
@@ -275,10 +273,10 @@ def _tells_person(line: Remembered, beside: Beside) -> bool:
 def _is_named(thing: str, beside: Beside) -> bool:
     """Return whether the tail names a thing: a name by any of its words, as it is written; anything else by its last
     word, which says what it is ("Bram's knife" is named by "the knife")."""
-    words = _WORDS.findall(thing)
+    words = find_words(thing)
     if not words:
         return False
-    if SPACELESS.search(thing):
+    if CONTENT_RUN.search(thing):
         return thing in beside.tail
     if len(words) > 1 and all(word[0].isupper() for word in words):
         return not beside.words.isdisjoint(words)

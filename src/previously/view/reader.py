@@ -15,12 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from previously.core.budgets import Row, Share, percent, tokens_in
+from previously.core.budgets import Row, Share, make_row, scale_row
 from previously.core.errors import BadInput
-from previously.core.paths import OnPath
-from previously.core.presence import Presence
-from previously.core.spans import Span
-from previously.core.witnessing import knows_of
+from previously.core.path import OnPath, Span
+from previously.core.presence import Presence, may_know
 from previously.view.view import Section
 
 THREADS_AT_MOST: Row = (100, 200, 450)
@@ -32,12 +30,12 @@ SHARES: Mapping[Section, Share] = {
     Section.RECAP: Share(0, (1_200, 1_200, 1_200), floor=(700, 700, 700)),
     # What no memory tells yet, and where the story stands. Floor: 8 to 12 messages of a chat at 2,000, nearly half of
     # the budget at 4,000 and 8,000. Due: the usual ceiling, so that nothing is told twice before all is told once.
-    Section.TAIL: Share(1, percent(60), floor=(700, 1_700, 3_500)),
-    Section.BRIEF: Share(2, percent(20)),
+    Section.TAIL: Share(1, make_row(60), floor=(700, 1_700, 3_500)),
+    Section.BRIEF: Share(2, make_row(20)),
     # A few short lines that steer every answer: little room, and before all that tells of the past.
-    Section.WISHES: Share(2, percent(2), ceiling=percent(4)),
+    Section.WISHES: Share(2, make_row(2), ceiling=make_row(4)),
     # What a character knows takes the place of a recap for them: 3 to 5 sentences and 10 facts are 400 tokens.
-    Section.CAST: Share(2, percent(10), ceiling=percent(30)),
+    Section.CAST: Share(2, make_row(10), ceiling=make_row(30)),
     # One chapter in full is 550 to 750 tokens, one in short 100. Where the recap is young, its room is free for the
     # chapter before it. More than this would end epochs sooner.
     Section.CHAPTERS: Share(3, (200, 700, 1_200)),
@@ -50,19 +48,19 @@ SHARES: Mapping[Section, Share] = {
     # Half of it is overtaken by the tail, so it comes late and takes little.
     Section.STATE: Share(7, STATE_AT_MOST, ceiling=STATE_AT_MOST),
     # Constant lore, and a line per person: whoever the turn names is told of beside it in any case.
-    Section.LORE: Share(8, percent(5), ceiling=percent(15)),
+    Section.LORE: Share(8, make_row(5), ceiling=make_row(15)),
 }
 """How sections share a budget where nothing else is said. What one does not want goes to the others."""
 
 GAME_SHARES: Mapping[Section, Share] = {
     **SHARES,
-    Section.TAIL: Share(0, percent(60)),
-    Section.RECAP: Share(1, percent(10), floor=(100, 100, 100), ceiling=percent(15)),
-    Section.CHAPTERS: Share(3, percent(5), floor=(50, 50, 50), ceiling=percent(10)),
-    Section.BACKBONE: Share(4, percent(10), ceiling=percent(15)),
-    Section.EPISODES: Share(5, percent(0), ceiling=percent(0)),
-    Section.THREADS: Share(6, percent(5), ceiling=percent(8)),
-    Section.STATE: Share(7, percent(5), ceiling=percent(8)),
+    Section.TAIL: Share(0, make_row(60)),
+    Section.RECAP: Share(1, make_row(10), floor=(100, 100, 100), ceiling=make_row(15)),
+    Section.CHAPTERS: Share(3, make_row(5), floor=(50, 50, 50), ceiling=make_row(10)),
+    Section.BACKBONE: Share(4, make_row(10), ceiling=make_row(15)),
+    Section.EPISODES: Share(5, make_row(0), ceiling=make_row(0)),
+    Section.THREADS: Share(6, make_row(5), ceiling=make_row(8)),
+    Section.STATE: Share(7, make_row(5), ceiling=make_row(8)),
 }
 """Those of a game's narrator: short memory, much of what was just said."""
 
@@ -80,7 +78,7 @@ seldom takes all."""
 
 def find_lore_ceiling(budget_tokens: int) -> int:
     """Return the most that lore of the turn takes of a budget."""
-    return tokens_in(budget_tokens, LORE_TOKENS)
+    return scale_row(budget_tokens, LORE_TOKENS)
 
 
 TOLD_TOKENS: Row = (900, 1_100, 1_500)
@@ -119,7 +117,7 @@ def plan_shares(
 
 def volatile_tokens(budget_tokens: int, recall_tokens: int, lore_tokens: int) -> int:
     """Return what is kept free for volatile memory that may take so much."""
-    return min(recall_tokens, tokens_in(budget_tokens, RECALL_TOKENS)) + lore_tokens // 2
+    return min(recall_tokens, scale_row(budget_tokens, RECALL_TOKENS)) + lore_tokens // 2
 
 
 TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.EPISODES, Section.RECAP, Section.BRIEF})
@@ -169,7 +167,7 @@ class Reader:
     def witnessed(self, item: OnPath) -> bool:
         """Return whether they may know of a message of the path."""
         if self.presence is None:
-            return knows_of(self.name, item.entry.message)
+            return may_know(self.name, item.entry.message)
         return self.presence.knows(self.name, item.position)
 
     def witnessed_all(self, span: Span) -> bool:

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
-from previously.core.diffs import common_front
 from previously.core.messages import (
     Error,
     Image,
@@ -24,10 +23,11 @@ from previously.core.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    part_fields,
+    list_fields,
 )
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.tokens import Counter, message_tokens
+from previously.text.diffs import find_common_front
 from previously.view.agent import Trim
 from previously.view.epoch import Epoch
 from previously.view.memory import Remembered, make_system_message
@@ -79,7 +79,7 @@ def unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: Sequen
         if now != then:
             if message is view.messages[0] and message.role is Role.SYSTEM:
                 earlier = make_system_message([*before.furniture.system_texts, *opening], before.epoch.memories)
-                total += counter.tokens(common_front(message.text, earlier.text if earlier else ""))
+                total += counter.tokens(find_common_front(message.text, earlier.text if earlier else ""))
             break
         total += message_tokens(message, counter)
     return total
@@ -115,7 +115,7 @@ def parse_recipe(body: str, epoch: str) -> Recipe | None:
 
 
 def _plain(message: Message) -> list[Any]:
-    parts = [[type(part).__name__, part_fields(part)] for part in message.parts]
+    parts = [[type(part).__name__, list_fields(part)] for part in message.parts]
     return [message.role.value, message.speaker, parts]
 
 

@@ -13,8 +13,7 @@ from itertools import accumulate
 
 from previously.core import pairing
 from previously.core.messages import Image, Part, Role, Text, ToolCall, ToolResult
-from previously.core.paths import OnPath
-from previously.core.spans import turn_starts
+from previously.core.path import OnPath, find_turns
 from previously.core.tokens import Counter, message_tokens
 
 
@@ -25,7 +24,7 @@ def cost(items: Iterable[OnPath], counter: Counter) -> int:
 
 def take_newest_turns(items: Sequence[OnPath], turns: int) -> Sequence[OnPath]:
     """The messages of so many of the newest turns."""
-    begun = turn_starts([item.entry.message.role for item in items])
+    begun = find_turns([item.entry.message.role for item in items])
     return items[begun[-turns] :] if len(begun) >= turns else items
 
 
@@ -33,7 +32,7 @@ def units(items: Iterable[OnPath]) -> list[list[OnPath]]:
     """The messages, those that belong together as one: calls, and the results right behind that answer them. What is
     not whole is left out: results without their call, calls that were never answered; the newest may still be."""
     every = list(items)
-    grouped = [every[unit.start : unit.stop] for unit in pairing.units([item.entry.message for item in every])]
+    grouped = [every[unit.start : unit.stop] for unit in pairing.find_units([item.entry.message for item in every])]
     found: list[list[OnPath]] = []
     for unit in grouped:
         if _is_whole(unit, newest=unit is grouped[-1]):
@@ -65,7 +64,7 @@ def cut_whole_turns(whole: Sequence[Sequence[OnPath]], room: int, counter: Count
     left = cost(items, counter)
     at = 0
     between = set(accumulate(len(unit) for unit in whole))
-    for start in turn_starts([item.entry.message.role for item in items])[1:]:
+    for start in find_turns([item.entry.message.role for item in items])[1:]:
         if start not in between:
             continue  # what a user says with the results of calls begins nothing
         left -= cost(items[at:start], counter)
@@ -79,7 +78,7 @@ def _is_whole(unit: Sequence[OnPath], *, newest: bool) -> bool:
     """Whether all that was called in it was answered in it; of the newest, some may still be."""
     if len(unit) == 1 and not _count(unit[0], ToolCall, ToolResult):
         return unit[0].entry.message.role is not Role.TOOL
-    faults = len(pairing.unpaired([item.entry.message for item in unit]))
+    faults = len(pairing.find_unpaired([item.entry.message for item in unit]))
     waiting = sum(_count(item, ToolCall) for item in unit) - sum(_count(item, ToolResult) for item in unit)
     return faults == 0 or (newest and faults == waiting)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, Text
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.tokens import Counter, message_tokens
 from previously.view.view import Item, Section, View
 

@@ -18,7 +18,7 @@ from itertools import takewhile
 
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role, ToolResult
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.tokens import Counter, message_tokens
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Message, Role, ToolCall
-from previously.core.pairing import mended
+from previously.core.pairing import mend
 from previously.wire.anthropic import WRITTEN, Block, write_anthropic_message
 from previously.wire.fields import drop_fields
 
@@ -70,7 +70,7 @@ def plan_turns(
     messages: Sequence[Message], attributes: Sequence[Attributes] | None = None, alone: int | None = None
 ) -> list[AnthropicTurn]:
     """Return the messages of a request in turns, the user's first; the one at `alone` is a turn of its own."""
-    paired = mended(messages)
+    paired = mend(messages)
     ids = _Ids()
     written: list[AnthropicTurn] = []
     for message, origin in zip(paired.messages, paired.origin, strict=True):

@@ -15,7 +15,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from previously.core.call_ids import with_call_ids
 from previously.core.errors import BadInput
 from previously.core.messages import (
     Draft,
@@ -28,7 +27,7 @@ from previously.core.messages import (
     ToolCall,
     ToolResult,
 )
-from previously.core.pairing import mended
+from previously.core.pairing import add_call_ids, mend
 from previously.wire.fields import (
     read_attributes,
     read_optional_list,
@@ -208,7 +207,7 @@ PICTURE = "[a picture]"
 
 def to_chat(messages: Sequence[Message]) -> list[Raw]:
     """Write the messages of a request."""
-    whole = with_call_ids(mended(messages).messages, once=False)
+    whole = add_call_ids(mend(messages).messages, once=False)
     return join_calls([raw for message in whole for raw in to_openai(message)])
 
 

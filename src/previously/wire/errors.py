@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 
-from previously.core.asking import FailureKind, ModelFailure
+from previously.core.model_io import FailureKind, ModelFailure
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|context_window_exceeded|string_above_max_length"

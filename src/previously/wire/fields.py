@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from previously.core.errors import BadInput
 from previously.core.json_values import kind, shown
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Role
+from previously.text.times import MONTHS
 
 _ROLES = {
     "system": Role.SYSTEM,
@@ -113,7 +114,6 @@ def read_attributes(item: dict[str, Any], kept: dict[str, Any]) -> Attributes:
     return Attributes(at, source_id, extra, bool(hidden))
 
 
-_MONTHS = "january february march april may june july august september october november december".split()
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?")
 _WRITTEN = re.compile(r"([A-Za-z]{3,9})\.? (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d)(?::(\d\d))? ?([ap]m)?", re.IGNORECASE)
 _STAMPED = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?@ ?(\d{1,2})h ?(\d{1,2})m(?: ?(\d{1,2})s)?(?: ?(\d{1,3})ms)?")
@@ -148,7 +148,7 @@ def _from_epoch(number: int | float) -> str | None:
 def _from_words(text: str) -> str | None:
     if match := _WRITTEN.fullmatch(text):
         name, day, year, hour, minute, second, half = match.groups()
-        month = next((n for n, full in enumerate(_MONTHS, 1) if full.startswith(name.lower())), 0)
+        month = next((n for n, full in enumerate(MONTHS, 1) if full.startswith(name.lower())), 0)
         hours = int(hour)
         if half:
             if not 1 <= hours <= 12:

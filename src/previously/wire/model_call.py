@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
-from previously.core.text import clean
+from previously.core.json_values import clean
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.tokens import MESSAGE_OVERHEAD_TOKENS, estimate_tokens
 from previously.wire.chat_reply import ChatEvents, read_content
 from previously.wire.errors import Redaction, build_failure, collect_error_words, find_retry_after_s

@@ -30,7 +30,7 @@ from previously.core.messages import (
     ToolCall,
     ToolResult,
 )
-from previously.core.pairing import INTERRUPTED, mended
+from previously.core.pairing import INTERRUPTED, mend
 from previously.wire.fields import drop_fields, read_role, refuse
 
 Item = dict[str, Any]
@@ -380,7 +380,7 @@ def write_items(message: Message) -> list[Item]:
 
 def to_responses(messages: Sequence[Message], attributes: Sequence[Attributes] | None = None) -> list[Item]:
     """Write the messages as the input of a request. Every call has its output; thinking goes only as it came."""
-    paired = mended(messages)
+    paired = mend(messages)
     items: list[Item] = []
     kinds = OutputKinds()
     for message, origin in zip(paired.messages, paired.origin, strict=True):

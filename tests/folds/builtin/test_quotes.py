@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.messages import Image, Message, Role, ToolCall, message
-from previously.core.quote_lines import PROMISES, parse_line, renumbered
-from previously.core.words import count_words
+from previously.core.quote_lines import PROMISES, parse_line, renumber
+from previously.core.scripts import count_words
 from previously.folds.builtin.quotes import MOST_PROMISES, is_promise, quote, quote_whole
 from previously.folds.summary import compact_summary
 from tests.quotations import faults
@@ -127,15 +127,15 @@ def test_an_endless_sentence_is_quoted_by_a_clause() -> None:
 
 def test_numbers_move_with_their_messages() -> None:
     text = f"#9 A: “#3 is here.”\n{PROMISES}\n#12 B: “I swear.”\nProse #4 stays."
-    assert renumbered(text, -2) == f"#7 A: “#3 is here.”\n{PROMISES}\n#10 B: “I swear.”\nProse #4 stays."
-    assert renumbered(text, 0) == text
+    assert renumber(text, -2) == f"#7 A: “#3 is here.”\n{PROMISES}\n#10 B: “I swear.”\nProse #4 stays."
+    assert renumber(text, 0) == text
 
 
 def test_a_line_behind_a_cut_is_a_line() -> None:
     text = compact_summary("\n".join(f"#{at} A: “Day {at} came and went.”" for at in range(1, 20)), 200, 150)
     assert text.startswith("... #16 A: ")
     assert parse_line(text.partition("\n")[0]) == (16, "A", ["Day 16 came and went."])
-    assert renumbered(text, -2).startswith("... #14 A: ")
+    assert renumber(text, -2).startswith("... #14 A: ")
     assert quote_whole([text], 0) == text.removeprefix("... ")
 
 

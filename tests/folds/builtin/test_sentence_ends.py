@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 
 @pytest.mark.parametrize(
@@ -19,9 +19,9 @@ from previously.text.sentences import whole_sentences
     ],
 )
 def test_an_abbreviation_ends_no_sentence(sentence: str) -> None:
-    assert whole_sentences(f"{sentence} Dann kam die Nacht.") == [sentence, "Dann kam die Nacht."]
+    assert split_sentences(f"{sentence} Dann kam die Nacht.") == [sentence, "Dann kam die Nacht."]
 
 
 @pytest.mark.parametrize("sentence", ["He chose plan a.", "The door shut.", "Das war der Herr.", "Er ging weiter."])
 def test_other_words_do(sentence: str) -> None:
-    assert whole_sentences(f"{sentence} Night came.") == [sentence, "Night came."]
+    assert split_sentences(f"{sentence} Night came.") == [sentence, "Night came."]

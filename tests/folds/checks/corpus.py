@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from previously.core.asking import ModelReply, Usage
 from previously.core.messages import Message, message
-from previously.core.words import count_words
+from previously.core.model_io import ModelReply, Usage
+from previously.core.scripts import count_words
 from previously.folds.checks import TextRequest
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 HERE = Path(__file__).parent
 HARBOUR = HERE.parents[2] / "src" / "previously" / "demo" / "harbour.jsonl"
@@ -232,7 +232,7 @@ def _substituted(text: str, table: tuple[tuple[str, str], ...]) -> str:
 
 def _variants(index: int, recap: Recap) -> list[Case]:
     text, scene = recap.text, recap.scene
-    sentences = whole_sentences(text)
+    sentences = split_sentences(text)
     english = scene.language == "English"
     found = [_case("as written", recap, text)]
     if index % 2:
@@ -392,7 +392,7 @@ def _too_long(scene: Scene, of: list[Recap], others: list[Recap]) -> list[Case]:
     alike = [recap.text for recap in others if recap.scene.language == scene.language]
     text = " ".join([of[0].text, *alike])
     while count_words(text) < 10 * target:
-        text += " " + " ".join(sentence for one in alike for sentence in reversed(whole_sentences(one)))
+        text += " " + " ".join(sentence for one in alike for sentence in reversed(split_sentences(one)))
     found.append(_bad("too long", scene, reply_of(text)))
     return found
 
@@ -474,7 +474,7 @@ def _collapsed(recap: Recap) -> list[Case]:
     scene = recap.scene
     room = int(0.35 * min(count_words(scene.previous), scene.target or 10_000))
     sentences: list[str] = []
-    for sentence in whole_sentences(recap.text):
+    for sentence in split_sentences(recap.text):
         if count_words(_joined([*sentences, sentence], scene.language)) > room:
             break
         sentences.append(sentence)

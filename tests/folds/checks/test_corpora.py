@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 from previously.folds.checks import Accepted, RefusalKind, Refused, judge, judge_text
 from tests.folds.checks import corpus
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
+from previously.core.model_io import ModelReply
 from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, judge, judge_text
 from tests.effort import cases
 from tests.folds.checks import corpus

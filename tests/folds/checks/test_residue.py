@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.folds.checks import find_residue
-from previously.text.language import STOP_WORDS
-from previously.text.words import key_of
+from previously.text.stopwords import list_stop_words
+from previously.text.words import make_key
 
 KEPT = ["Ines came to the harbour on 2 March.", "Bram owed seven crowns."]
 
@@ -49,9 +49,9 @@ def test_no_word_that_only_the_removed_text_had_survives(
     removed: str, kept: str, text: str, word: str, around: str
 ) -> None:
     found = find_residue([f"{removed} {word}"], [kept], f"{text} {around.format(word)}")
-    only = word not in STOP_WORDS and key_of(word) not in {key_of(one) for one in kept.split()}
-    if only and key_of(word) not in STOP_WORDS:
-        assert key_of(word) in {key_of(one) for one in found}
+    only = word not in list_stop_words() and make_key(word) not in {make_key(one) for one in kept.split()}
+    if only and make_key(word) not in list_stop_words():
+        assert make_key(word) in {make_key(one) for one in found}
 
 
 @given(st.lists(st.text(max_size=50), max_size=3), st.lists(st.text(max_size=50), max_size=3), st.text(max_size=100))

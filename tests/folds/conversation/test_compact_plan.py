@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from previously.core.messages import Message, Role, Text, ToolCall, ToolResult, message
-from previously.core.pairing import mended, units
+from previously.core.pairing import find_units, mend
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.folds.conversation.compaction import compose_conversation, cut_pieces, plan_compaction
 from previously.folds.conversation.outputs import find_outputs
@@ -62,7 +62,7 @@ def test_a_fold_at_the_very_end_still_frees_a_tenth_with_its_tail() -> None:
 
 def test_pins_take_nothing_of_the_tails_room() -> None:
     before = run(3)
-    whole = units(before)
+    whole = find_units(before)
     tokens = [message_tokens(one) for one in before]
     pieces = cut_pieces(before, whole, find_pins(before, whole), tokens, None)
     assert [piece.tokens for piece in pieces] == [0, 0, *(tokens[at] + tokens[at + 1] for at in (2, 4, 6))]
@@ -141,5 +141,5 @@ def test_a_brief_is_given_exactly_where_it_is_needed(brief: str | None) -> None:
 
 def test_where_a_brief_stands_is_found_again_after_mending() -> None:
     lost = Message(Role.TOOL, (ToolResult("lost", "x"),))
-    found = mended([SYSTEM, lost, message("user", "Notes."), *worked(0)[:1], GO])
+    found = mend([SYSTEM, lost, message("user", "Notes."), *worked(0)[:1], GO])
     assert [found.now_at(at) for at in range(5)] == [0, None, 1, 2, 4]

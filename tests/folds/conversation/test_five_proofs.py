@@ -9,7 +9,7 @@ from math import ceil, log
 import pytest
 
 from previously.core.messages import Message, Role, ToolResult
-from previously.core.pairing import mended, unpaired
+from previously.core.pairing import find_unpaired, mend
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.folds.conversation.compaction import compose_conversation, plan_compaction, read_brief_text
 from previously.folds.conversation.pins import find_newest_request, holds_rules
@@ -69,7 +69,7 @@ def check(messages: tuple[Message, ...], kept: CompactRules, extra: frozenset[in
     proved = prove(messages, after, planned, kept, COUNTER, brief)
     assert isinstance(proved, Proved), proved
     # 1: every call has its result.
-    assert unpaired(after.messages) == []
+    assert find_unpaired(after.messages) == []
     # 2 and 3: it fits, and a tenth was freed.
     before_tokens, after_tokens = size(messages, kept), size(after.messages, kept)
     assert (proved.before_tokens, proved.after_tokens) == (before_tokens, after_tokens)
@@ -110,7 +110,7 @@ def check(messages: tuple[Message, ...], kept: CompactRules, extra: frozenset[in
 @pytest.mark.random
 @pytest.mark.parametrize("start", range(0, CONVERSATIONS, IN_ONE_TEST))
 def test_the_five_proofs_hold_or_there_is_nothing_to_fold(start: int) -> None:
-    tally = Tally(check(mended(conversation(seed)).messages, rules(seed)) for seed in range(start, start + IN_ONE_TEST))
+    tally = Tally(check(mend(conversation(seed)).messages, rules(seed)) for seed in range(start, start + IN_ONE_TEST))
     assert tally["folded"] > IN_ONE_TEST // 8, "the generator asks for folds"
     assert tally["pruned"] > 0
 
@@ -118,7 +118,7 @@ def test_the_five_proofs_hold_or_there_is_nothing_to_fold(start: int) -> None:
 @pytest.mark.random
 def test_a_conversation_that_is_too_large_is_refused_only_for_what_cannot_be_folded() -> None:
     for seed in range(cases(600)):
-        messages = mended(conversation(seed)).messages
+        messages = mend(conversation(seed)).messages
         kept = CompactRules(budget_tokens=8_000)
         found = plan_compaction(messages, kept, COUNTER)
         if isinstance(found, NothingToFold) and size(messages, kept) > 8_000:
@@ -129,7 +129,7 @@ def test_a_conversation_that_is_too_large_is_refused_only_for_what_cannot_be_fol
 @pytest.mark.parametrize("seed", range(cases(60)))
 def test_folding_over_and_over_comes_to_an_end(seed: int) -> None:
     """Under rules that change each time, as a stubborn caller might; the whole falls by a tenth each time."""
-    messages = mended(conversation(seed)).messages
+    messages = mend(conversation(seed)).messages
     brief_at: int | None = None
     kept = CompactRules(fold_at=0.0, tail_turns=0)
     sizes = [size(messages, kept)]
@@ -158,7 +158,7 @@ def test_a_conversation_that_goes_on_never_outgrows_its_budget(seed: int) -> Non
     folds = 0
     for more in range(seed * 10, seed * 10 + 10):
         added = [one for one in conversation(more) if one.role is not Role.SYSTEM and not holds_rules(one)]
-        messages = mended([*messages, *added]).messages
+        messages = mend([*messages, *added]).messages
         found = folded(messages, kept, brief_at)
         if isinstance(found, NothingToFold):
             assert size(messages, kept) <= 12_000

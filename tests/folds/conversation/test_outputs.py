@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from previously.core.messages import Message, Role, ToolCall, ToolResult, message
-from previously.core.pairing import unpaired
+from previously.core.pairing import find_unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.folds.conversation.outputs import (
     choose_largest_outputs,
@@ -52,7 +52,7 @@ def test_a_note_takes_the_place_of_an_output_and_frees_what_was_said() -> None:
         ToolResult("c0", "[output of read, 4,200 characters, left out; ask for it again if it is needed]"),
     )
     assert [one is other for one, other in zip(said, after, strict=True)] == [True, True, False, True, True]
-    assert unpaired(after) == []
+    assert find_unpaired(after) == []
     assert said == run("read", "bash"), "the originals are untouched"
     freed = sum(map(message_tokens, said)) - sum(map(message_tokens, after))
     assert freed == outputs[0].frees

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from previously.core.messages import Image, Message, Role, Text, ToolCall, ToolResult, message
-from previously.core.pairing import units
+from previously.core.pairing import find_units
 from previously.folds.builtin.statements import read_requests
 from previously.folds.conversation.pins import find_newest_request, find_pins, holds_rules, is_request
 
@@ -147,7 +147,7 @@ def test_the_pins_of_a_conversation() -> None:
         CALL,
         RESULT,
     ]
-    found = find_pins(said, units(said))
+    found = find_pins(said, find_units(said))
     assert found.messages == (0, 1, 6), "rules that came again word for word are pinned once"
     assert found.request == 6
     assert found.held == {0, 1, 6}
@@ -155,11 +155,11 @@ def test_the_pins_of_a_conversation() -> None:
 
 def test_a_pin_holds_its_unit() -> None:
     said = [CALL, Message(Role.USER, (ToolResult("a", "seen"), Text("And this."))), message("assistant", "ok")]
-    found = find_pins(said, units(said))
+    found = find_pins(said, find_units(said))
     assert (found.messages, found.held, found.request) == ((1,), frozenset({0, 1}), 1)
 
 
 def test_what_a_caller_pins_is_pinned_and_a_brief_is_not() -> None:
     said = [user("Notes."), CALL, RESULT, message("assistant", "ok")]
-    found = find_pins(said, units(said), brief_at=0, extra=frozenset({0, 2, 99}))
+    found = find_pins(said, find_units(said), brief_at=0, extra=frozenset({0, 2, 99}))
     assert (found.messages, found.held, found.request) == ((2,), frozenset({1, 2}), None)

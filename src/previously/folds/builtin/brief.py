@@ -48,6 +48,7 @@ from previously.folds.conversation.sections import (
     is_failure,
     render_failure,
 )
+from previously.text.words import find_words
 
 MOST = {"constraints": 40, "done": 40, "decisions": 24, "next_steps": 15, "context": 24, "blocked": 8}
 """Items of a section, at most; the newest stay."""
@@ -135,7 +136,7 @@ def _union(earlier: Iterable[str], new: Iterable[str]) -> list[str]:
 
 
 def _key(item: str) -> str:
-    return " ".join(re.findall(r"\w+", item.casefold()))
+    return " ".join(find_words(item.casefold()))
 
 
 def _goal(before: Brief, requests: Sequence[Request]) -> tuple[str, ...]:
@@ -326,6 +327,6 @@ def _why(why: str, deeds: str) -> str:
     """Return why a file matters, with what was done to it since."""
     if not why or why in (Act.READ.value, NAMED):
         return deeds
-    said = set(re.findall(r"\w+", why.lower()))
+    said = set(find_words(why.lower()))
     new = [act for act in deeds.split(", ") if act not in said and act != Act.READ.value]
     return f"{why}; {', '.join(new)}" if new else why

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message
-from previously.core.quote_lines import PROMISES, parse_line, quote_line, renumbered, speaker_shown
-from previously.core.spans import Span
+from previously.core.path import Span
+from previously.core.quote_lines import PROMISES, parse_line, render_quote, render_speaker, renumber
+from previously.core.scripts import SPACELESS, count_words
 from previously.core.versions import LiveVersion, NewVersion
-from previously.core.words import count_words
 from previously.folds.prompts.templates import name_speaker, render_message
-from previously.text.sentences import shortened, unwrapped, whole_sentences
+from previously.text.sentences import cut_sentence, join_lines, split_sentences
 
 MOST_PROMISES = 12
 """The most promises that are listed, the newest: a dozen lines are read, more push out what happened."""
@@ -71,9 +71,8 @@ _PROMISE_WORDS = (
 _PROMISE = re.compile(rf"\b(?:{'|'.join(_PROMISE_WORDS)})\b|約束|誓[いうっ]|借りがある|借金", re.IGNORECASE)
 """Words for promising and owing in English, German, French, Spanish, Russian and Japanese; no grammar around them."""
 
-_DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e01-\u0eff"
-_WORD = re.compile(rf"[{_DENSE}]+|[^\W_{_DENSE}]+")
-_IS_DENSE = re.compile(f"[{_DENSE}]")
+_WORD = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
+_IS_SPACELESS = re.compile(f"[{SPACELESS}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ def renumber_live(live: LiveVersion) -> str:
 
 def renumber_quotes(text: str, made: NewVersion, span: Span) -> str:
     """Return a text of a version that now stands for `span`, with the numbers that its messages have there."""
-    return renumbered(text, span.last - made.span.last) if made.made_by in QUOTERS else text
+    return renumber(text, span.last - made.span.last) if made.made_by in QUOTERS else text
 
 
 def is_promise(sentence: str) -> bool:
@@ -173,9 +172,9 @@ def _fresh(delta: Sequence[Message], first: int) -> list[_Unit]:
 def _sentences(message: Message, number: int) -> list[_Sentence]:
     """Return the sentences of a message that can be quoted; where all are too long, clauses of them."""
     text = _said(message)
-    cut = [(one, shortened(one)) for one in _split(text)]
+    cut = [(one, cut_sentence(one)) for one in _split(text)]
     texts = [one for one, pieces in cut if pieces == [one]] or [piece for _, pieces in cut for piece in pieces]
-    found = _placed(" ".join(text.split()), texts, number, speaker_shown(name_speaker(message)))
+    found = _placed(" ".join(text.split()), texts, number, render_speaker(name_speaker(message)))
     return [replace(one, promise=True) if is_promise(one.text) else one for one in found]
 
 
@@ -185,7 +184,7 @@ def _said(message: Message) -> str:
 
 
 def _split(text: str) -> list[str]:
-    return [" ".join(one.split()) for one in whole_sentences(unwrapped(text))]
+    return [" ".join(one.split()) for one in split_sentences(join_lines(text))]
 
 
 def _placed(whole: str, texts: Sequence[str], number: int | None, speaker: str, place: int = 0) -> list[_Sentence]:
@@ -318,7 +317,7 @@ def _words(text: str) -> dict[str, bool]:
     found: dict[str, bool] = {}
     for index, match in enumerate(_WORD.finditer(text)):
         word = match.group()
-        if _IS_DENSE.match(word):
+        if _IS_SPACELESS.match(word):
             found.update(dict.fromkeys((word[at : at + 2] for at in range(max(1, len(word) - 1))), False))
         else:
             key = word.casefold()
@@ -359,7 +358,7 @@ def _rendered(units: Iterable[_Unit], heading: str = "") -> str:
         prose.append(one.text)
         before = one.place
     quoted = [
-        quote_line(number, sentences[0].speaker, _quotations(sorted(sentences, key=lambda one: one.place)))
+        render_quote(number, sentences[0].speaker, _quotations(sorted(sentences, key=lambda one: one.place)))
         for number, sentences in sorted(lines.items())
     ]
     return "\n".join(filter(None, ["".join(prose), heading, *quoted]))
@@ -383,4 +382,4 @@ def _excerpt(delta: Sequence[Message], first: int) -> str:
     begin = texts[index][:EXCERPT_CHARACTERS].strip() if index is not None else ""
     if index is None or not begin:
         return ""
-    return quote_line(first + index, speaker_shown(name_speaker(delta[index])), [begin])
+    return render_quote(first + index, render_speaker(name_speaker(delta[index])), [begin])

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from previously.core.messages import Message, Role
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 from previously.folds.builtin.agent_log import is_observation
 from previously.folds.conversation.pins import read_user_words
-from previously.text.sentences import unwrapped, whole_sentences
+from previously.text.sentences import join_lines, split_sentences
 
 LONGEST_CLAIM = 280
 _NEAR = 4
@@ -166,7 +166,7 @@ def find_said_before(messages: Sequence[Message], at: int) -> str:
         if message.role is Role.USER:
             return ""
         if message.role is Role.ASSISTANT and message.text.strip():
-            sentences = whole_sentences(unwrapped(_FENCE.sub("\n", message.text[:_READ])))
+            sentences = split_sentences(join_lines(_FENCE.sub("\n", message.text[:_READ])))
             return _cut(" ".join(" ".join(one.split()) for one in sentences if not _INTENDS.search(one)).strip())
     return ""
 
@@ -176,7 +176,7 @@ def _read(text: str, found: Claims) -> None:
     stuck: list[str] = []
     listing = False
     gave_up = ""
-    sentences = [line for one in whole_sentences(unwrapped(_FENCE.sub("\n", text))) if (line := " ".join(one.split()))]
+    sentences = [line for one in split_sentences(join_lines(_FENCE.sub("\n", text))) if (line := " ".join(one.split()))]
     for line in sentences:
         head = bool(_HEADS.match(line)) or line.endswith(":")
         bare = _OPENING.sub("", _BULLET.sub("", line), count=1) if not head else line
@@ -306,7 +306,7 @@ def find_goal(text: str) -> str:
     body = _TAG.sub("", _CODE.sub("\n", body[: ends.start()] if ends else body))
     kept: list[str] = []
     length = 0
-    for one in whole_sentences(unwrapped(body)):
+    for one in split_sentences(join_lines(body)):
         sentence = " ".join(one.split())
         if _GREETING.fullmatch(sentence) or is_slight(sentence) or not any(map(str.isalnum, sentence)):
             continue
@@ -357,7 +357,7 @@ _NO_RULE = re.compile(
 def find_rules(text: str) -> list[str]:
     """The sentences of a request that say how something is to be done or not done, word for word."""
     found: list[str] = []
-    for sentence in whole_sentences(unwrapped(_TAG.sub("", _CODE.sub("\n", text)))):
+    for sentence in split_sentences(join_lines(_TAG.sub("", _CODE.sub("\n", text)))):
         line = " ".join(sentence.split())
         if _is_rule(line):
             found.append(line if len(line) <= LONGEST_RULE else f"{line[: LONGEST_RULE - 1].rstrip()}…")

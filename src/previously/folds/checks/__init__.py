@@ -8,7 +8,7 @@ from previously.folds.checks.judgement import judge, judge_text, read_text
 from previously.folds.checks.residue import find_residue
 from previously.folds.checks.shape import is_open_block, is_tool_call, strip_reasoning
 from previously.folds.checks.verdict import Accepted, RefusalKind, Refused, TextRequest, clip_words
-from previously.text.voice import declines
+from previously.text.voice import is_refusal
 
 __all__ = [
     "Accepted",
@@ -16,9 +16,9 @@ __all__ = [
     "Refused",
     "TextRequest",
     "clip_words",
-    "declines",
     "find_residue",
     "is_open_block",
+    "is_refusal",
     "is_tool_call",
     "judge",
     "judge_text",

@@ -16,18 +16,18 @@ from functools import lru_cache
 from itertools import chain
 from math import floor
 
-from previously.core.asking import ModelReply
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
-from previously.core.words import count_words
+from previously.core.model_io import ModelReply
+from previously.core.scripts import count_words
 from previously.folds.checks import shape
 from previously.folds.checks.verdict import Accepted, RefusalKind, Refused, TextRequest, clip_words
-from previously.text.compare import GRAM, grams_of, shared, tokens_of
-from previously.text.language import main_language, wrong_language
-from previously.text.names import NOBODY, Heard, names_in, unheard_in, words_of
-from previously.text.numbers import COUNTS, LANGUAGES, numbers_in, values_in
+from previously.text.compare import GRAM, find_grams, measure_overlap, split_tokens
+from previously.text.language import find_language, find_wrong_language
+from previously.text.names import NOBODY, HeardNames, find_names, find_unheard, split_name
+from previously.text.numbers import COUNTS, LANGUAGES, find_numbers, find_values
 from previously.text.sentences import QUOTED, is_cut
-from previously.text.structure import structure_of
-from previously.text.voice import declines, first_person_in, talk_in
+from previously.text.structure import find_structure
+from previously.text.voice import find_first_person, find_talk, is_refusal
 from previously.text.words import WORD
 
 _TOOL_REASONS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})
@@ -97,25 +97,25 @@ def _judged(asked: TextRequest, raw: str, finish: str, *, by_model: bool) -> Acc
 
 def _form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: bool) -> Iterator[Refused]:
     """Return what is no telling of the story at all."""
-    if declines(text):
-        yield Refused(RefusalKind.REFUSAL, f"the model declines: {clip_words(text)}")
+    if is_refusal(text):
+        yield Refused(RefusalKind.REFUSAL, f"the model is_refusal: {clip_words(text)}")
     if plays_on(material, text):
         yield Refused(RefusalKind.ECHO, "it plays on instead of telling what happened")
     if by_model and not asked.retells and copies_story(material, text):
         yield Refused(RefusalKind.ECHO, "it copies the messages")
-    talk = talk_in(text, material.story)
+    talk = find_talk(text, material.story)
     if talk:
         yield Refused(RefusalKind.TALK, f"it speaks of its task instead of the story: {clip_words(talk)}")
-    structure = structure_of(text, material.story)
+    structure = find_structure(text, material.story)
     if structure:
         yield Refused(RefusalKind.NOT_PROSE, f"it is not prose but {structure}")
     if is_cut(text, lenient=not by_model):
         yield Refused(RefusalKind.TRUNCATED, f"it breaks off: …{clip_words(text[-40:])}")
-    wrong = wrong_language("\n".join([asked.previous, *material.texts]), text)
+    wrong = find_wrong_language("\n".join([asked.previous, *material.texts]), text)
     if wrong:
         yield Refused(RefusalKind.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the story")
     if _third_person(asked, material):
-        said = first_person_in(text, material.language)
+        said = find_first_person(text, material.language)
         if said:
             yield Refused(RefusalKind.FIRST_PERSON, f'it says "{said}" outside quotations; tell it in the third person')
 
@@ -124,10 +124,10 @@ def _third_person(asked: TextRequest, material: CheckMaterial) -> bool:
     if asked.third_person is not None:
         return asked.third_person
     if asked.previous.strip():
-        return first_person_in(asked.previous, material.language) is None
+        return find_first_person(asked.previous, material.language) is None
     # Where nobody's name stands beside what they say, "I" may be the one who tells the story.
     named = any(message.speaker for message in material.told)
-    return named or all(first_person_in(text, material.language) is None for text in material.texts)
+    return named or all(find_first_person(text, material.language) is None for text in material.texts)
 
 
 def _size(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
@@ -147,18 +147,18 @@ def _size(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Re
 
 def _truth(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
     """Return what the story does not say: people and numbers from nowhere, and people who are gone."""
-    strangers = unheard_in(text, material.heard, material.language)
+    strangers = find_unheard(text, material.heard, material.language)
     if strangers:
         yield Refused(RefusalKind.UNKNOWN_PERSON, f"nobody has heard of {clip_words(', '.join(strangers))}")
     # Where words for numbers cannot be read, digits can only be compared with digits.
-    numbers = numbers_in(text, material.language) if material.language in LANGUAGES or material.values else []
+    numbers = find_numbers(text, material.language) if material.language in LANGUAGES or material.values else []
     wrong = [one.written for one in numbers if one.sure and not _is_heard(one.value, material)]
     if wrong:
         yield Refused(
             RefusalKind.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {clip_words(', '.join(wrong))}"
         )
     people = [] if asked.amends else _people(material)
-    named = Heard([text])
+    named = HeardNames([text])
     missing = [name for name in people if not named.has(name)]
     if len(people) >= LEAST_PEOPLE and 2 * len(missing) > len(people):
         yield Refused(
@@ -177,12 +177,12 @@ def _people(material: CheckMaterial) -> list[str]:
     speaks. Whoever only speaks may be a player, who is told of by another name."""
     told = "\n".join(material.texts)
     times = Counter(WORD.findall(told))
-    named = dict.fromkeys(words[-1] for name in names_in(told, material.language) if (words := words_of(name)))
+    named = dict.fromkeys(words[-1] for name in find_names(told, material.language) if (words := split_name(name)))
     often = sorted((name for name in named if times[name] >= OFTEN), key=lambda name: -times[name])[:MOST_PEOPLE]
     if len(often) >= LEAST_PEOPLE:
         return often
     said = Counter(name for one in material.told if (name := (one.speaker or "").strip()))
-    people = [name for name, _ in said.most_common(MOST_PEOPLE) if words_of(name) and name.lower() not in NOBODY]
+    people = [name for name, _ in said.most_common(MOST_PEOPLE) if split_name(name) and name.lower() not in NOBODY]
     return [*people, *(name for name in often if not any(name in one for one in people))]
 
 
@@ -190,14 +190,14 @@ def _unchanged(asked: TextRequest, material: CheckMaterial, text: str) -> bool:
     if asked.amends or asked.may_stand or not asked.previous.strip():
         return False
     news = sum(count_words(told) for told in material.texts if not told.lstrip().startswith("("))
-    return news >= NEWS and tokens_of(text) == tokens_of(asked.previous)
+    return news >= NEWS and split_tokens(text) == split_tokens(asked.previous)
 
 
 def _shed(asked: TextRequest, material: CheckMaterial, text: str) -> tuple[str, ...]:
     """The loss audit: names and numbers of the earlier text that are gone, each once, in order."""
-    named, values = Heard([text]), values_in(text, material.language)
-    names = [name for name in names_in(asked.previous, material.language) if not named.has(name)]
-    numbers = [one for one in numbers_in(asked.previous, material.language) if one.sure and one.value not in values]
+    named, values = HeardNames([text]), find_values(text, material.language)
+    names = [name for name in find_names(asked.previous, material.language) if not named.has(name)]
+    numbers = [one for one in find_numbers(asked.previous, material.language) if one.sure and one.value not in values]
     return (*names, *dict.fromkeys(one.written for one in numbers if one.value > 1))
 
 
@@ -220,8 +220,8 @@ _GESTURE = re.compile(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
 
 def copies_story(material: CheckMaterial, text: str) -> bool:
     """Return whether the answer is the transcript again: nearly all of it copied, in runs as long as messages."""
-    words = len(tokens_of(text))
-    found = shared(text, " ".join(material.texts))
+    words = len(split_tokens(text))
+    found = measure_overlap(text, " ".join(material.texts))
     return words > 4 * GRAM and found.share >= COPIED and found.longest >= min(LONG_RUN, 0.6 * words)
 
 
@@ -233,10 +233,10 @@ def plays_on(material: CheckMaterial, text: str) -> bool:
     named = [name for name in labels if len(name) <= 5 and not known.isdisjoint(name)]
     if len(named) >= 2 and len(named) >= 0.4 * len(lines):
         return True
-    source = set(grams_of(material.story))
+    source = set(find_grams(material.story))
     played = [match.group() for match in (*QUOTED.finditer(text), *_GESTURE.finditer(text))]
-    new = [len(tokens_of(one)) for one in played if source.isdisjoint(grams_of(one))]
-    return len(new) >= 2 and sum(new) >= SPOKEN * max(len(tokens_of(text)), 1)
+    new = [len(split_tokens(one)) for one in played if source.isdisjoint(find_grams(one))]
+    return len(new) >= 2 and sum(new) >= SPOKEN * max(len(split_tokens(text)), 1)
 
 
 _KEPT = 2
@@ -253,7 +253,7 @@ class CheckMaterial:
     story: str
     """All that was shown in one text, speakers included."""
     language: str
-    heard: Heard
+    heard: HeardNames
     values: frozenset[float]
     words: int
     """The number of words there were to read."""
@@ -266,11 +266,11 @@ def gather_material(asked: TextRequest) -> CheckMaterial:
     texts = tuple(read_text(message) for message in told)
     speakers = "\n".join(dict.fromkeys(message.speaker for message in told if message.speaker))
     story = "\n".join([asked.previous, speakers, *texts, *asked.sources])
-    language = main_language("\n".join([asked.previous, *texts])) or "English"
+    language = find_language("\n".join([asked.previous, *texts])) or "English"
     words = count_words(asked.previous) + sum(map(count_words, texts))
     # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
-    values = values_in(story, language) | values_in(story.replace(",", " "), language)
-    return CheckMaterial(told, texts, story, language, Heard([story]), values, words)
+    values = find_values(story, language) | find_values(story.replace(",", " "), language)
+    return CheckMaterial(told, texts, story, language, HeardNames([story]), values, words)
 
 
 def reckons(material: CheckMaterial, value: float) -> bool:
@@ -278,7 +278,7 @@ def reckons(material: CheckMaterial, value: float) -> bool:
     another: sixty paid of a hundred and sixty leave a hundred, and the story need not say so."""
     found: set[float] = set()
     for text in material.texts:
-        here = values_in(text, material.language)
+        here = find_values(text, material.language)
         near = found | here
         if any(not near.isdisjoint((value - one, one - value, value + one)) for one in here):
             return True

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from previously.core.text import clean
-from previously.core.words import count_words
+from previously.core.json_values import clean
+from previously.core.scripts import count_words
 
 _NAMES = (
     r"(?:think|thinking|thoughts?|reasoning|reason|reflection|reflect|analysis|scratchpad|inner_monologue|cot|"

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.messages import Message, Role, Text
-from previously.core.pairing import units, unpaired
+from previously.core.pairing import find_units, find_unpaired
 from previously.core.tokens import Counter, message_tokens
 from previously.folds.conversation.outputs import (
     Output,
@@ -104,9 +104,9 @@ def plan_compaction(
     extra_pins: frozenset[int] = frozenset(),
 ) -> CompactPlan | NothingToFold:
     """Return what to fold of these messages, which must be mended. `brief_at` is where the earlier brief stands."""
-    if unpaired(messages):
+    if find_unpaired(messages):
         raise ValueError("these messages must be mended before they are folded")
-    if brief_at is not None and range(brief_at, brief_at + 1) not in units(messages):
+    if brief_at is not None and range(brief_at, brief_at + 1) not in find_units(messages):
         raise ValueError("the earlier brief must be a message of its own")
     if not messages:
         return NothingToFold("There is nothing to fold: nothing was said yet.")
@@ -166,7 +166,7 @@ class _Planning:
         extra_pins: frozenset[int],
     ) -> None:
         self._rules, self._brief_at = rules, brief_at
-        whole_units = units(messages)
+        whole_units = find_units(messages)
         self._tokens = [message_tokens(message, counter) for message in messages]
         self._pins: Pins = find_pins(messages, whole_units, brief_at=brief_at, extra=extra_pins)
         self._pieces: list[ConversationPiece] = cut_pieces(messages, whole_units, self._pins, self._tokens, brief_at)

@@ -15,8 +15,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from previously.core.messages import Message, ToolResult
-from previously.core.outputs import note_of, with_outputs
-from previously.core.pairing import answered_calls
+from previously.core.pairing import find_answered_calls, render_left_out, replace_outputs
 from previously.core.tokens import Counter
 from previously.folds.conversation.rules import Pruned
 
@@ -39,7 +38,7 @@ def find_outputs(
     messages: Sequence[Message], counter: Counter, protected: Collection[str] = frozenset()
 ) -> list[Output]:
     """Every tool output that is worth leaving out, oldest first; those of protected tools are not."""
-    names = {place: call.name for place, call in answered_calls(messages).items()}
+    names = {place: call.name for place, call in find_answered_calls(messages).items()}
     kept_tools = {name.casefold() for name in protected}
     found: list[Output] = []
     for at, message in enumerate(messages):
@@ -51,7 +50,7 @@ def find_outputs(
             tokens = sum(counter.tokens(result.text) for _, result in given)
             if tokens < LEAST_WORTH_TOKENS or any(name.casefold() in kept_tools for name, _ in given):
                 continue
-            frees = tokens - sum(counter.tokens(note_of(name, result)) for name, result in given)
+            frees = tokens - sum(counter.tokens(render_left_out(name, result)) for name, result in given)
             if frees >= LEAST_WORTH_TOKENS:
                 found.append(Output(at, call_id, tokens, frees))
     return found
@@ -94,12 +93,12 @@ def drop_outputs(messages: Sequence[Message], pruned: Pruned) -> list[Message]:
     """The messages with a note in the place of each output that is left out; all others are the same objects."""
     if not pruned:
         return list(messages)
-    names = {place: call.name for place, call in answered_calls(messages).items()}
+    names = {place: call.name for place, call in find_answered_calls(messages).items()}
     return [
-        with_outputs(
+        replace_outputs(
             message,
             {
-                place: note_of(names.get((at, place), ""), part)
+                place: render_left_out(names.get((at, place), ""), part)
                 for place, part in enumerate(message.parts)
                 if isinstance(part, ToolResult) and part.id in pruned.get(at, ())
             },

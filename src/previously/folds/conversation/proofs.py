@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from previously.core.messages import Message, Part, ToolResult
-from previously.core.pairing import unpaired
+from previously.core.pairing import find_unpaired
 from previously.core.tokens import Counter, message_tokens
 from previously.folds.conversation.outputs import drop_outputs
 from previously.folds.conversation.pins import find_newest_request
@@ -67,7 +67,7 @@ def prove(
     brief: str | None,
 ) -> Proved | Disproved:
     """Return whether the fold may be kept: the five proofs, the first that fails gives its reason."""
-    faults = unpaired(after.messages)
+    faults = find_unpaired(after.messages)
     if faults:
         return Disproved(f"A call would be parted from its result: {faults[0]}")
     pins = _pins_fault(before, after, plan)

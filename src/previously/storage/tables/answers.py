@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import expect_story

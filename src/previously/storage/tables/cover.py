@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from previously.core.cover import Covered, Link, place
-from previously.core.marks import is_of_a_span, starts
+from previously.core.marks import find_starts, is_of_a_span
 from previously.core.versions import IN_FORCE, Version
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.paths import Lines
@@ -65,7 +65,7 @@ class CoverTable:
         # A link that reaches `depth` begins, or goes on from one that ends, less than the longest run before it.
         nearest = max(0, depth - longest[0])
         marks = (mark for mark, _ in self._marks.every(key, branch, nearest - 1))
-        after: list[tuple[int | str, int]] = list(starts(marks).items())
+        after: list[tuple[int | str, int]] = list(find_starts(marks).items())
         asked = {"first": nearest, "depth": depth, "story": key.story}
         for version, last, scope in self.rows(key, "cover_going_on", line, depth - 1, **asked):
             if self._marks.start_of(key, branch, scope) is not None:

@@ -10,8 +10,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from previously.core.errors import BadInput
-from previously.core.marks import Mark, MarkKind, begins_at_front, moved_marks
-from previously.core.scripts import Script
+from previously.core.marks import Mark, MarkKind, begins_at_front, move_marks
+from previously.core.path import Splices
 from previously.core.snapshot import ALL_MARKS
 from previously.storage.tables.damage import decoding
 from previously.storage.tables.records import StoryKey
@@ -89,11 +89,11 @@ class MarkTable:
         retired = ((copies[by], copies[mark.id], key.owner) for mark, by in every if by in kept)
         self._session.many("set_retired_by", retired)
 
-    def move(self, key: StoryKey, branch: int, script: Script) -> None:
+    def move(self, key: StoryKey, branch: int, script: Splices) -> None:
         """Move the marks of a branch along with a script."""
         marks = [mark for mark, _ in self.every(key, branch, script[0].at - 1)] if script else []
         old = {mark.id: mark for mark in marks}
-        changed = (mark for mark in moved_marks(marks, script) if mark != old[mark.id])
+        changed = (mark for mark in move_marks(marks, script) if mark != old[mark.id])
         self._session.many("move_mark", ((mark.position, mark.behind, mark.id, key.owner) for mark in changed))
 
     def _insert(self, key: StoryKey, branch: int, mark: Mark, *, retired_by: int) -> Mark:

@@ -16,7 +16,7 @@ from typing import Any
 from previously.core.digests import ROOT_HASH, node_hash
 from previously.core.errors import BadInput, HeadMoved, StoreProblem
 from previously.core.messages import Attributes, Draft
-from previously.core.scripts import Put, Reuse, Script, checked, length_after
+from previously.core.path import Put, Reuse, Splices, check_splices, measure_length
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.damage import there
 from previously.storage.tables.index_state import attributes_changed
@@ -68,13 +68,13 @@ class PathWriter:
         self._marks = marks
 
     def apply(
-        self, key: StoryKey, branch: BranchRow, script: Script, at: str, receipt: str | None
+        self, key: StoryKey, branch: BranchRow, script: Splices, at: str, receipt: str | None
     ) -> Generator[None, None, BranchInfo]:
         """Bring the branch to what the script says, publish, and log the move. Each `yield` ends a stage."""
-        checked(script, branch.messages)
+        check_splices(script, branch.messages)
         start = script[0].at if script else branch.messages
         line = branch.line
-        if length_after(script, branch.messages) - start <= ROWS_PER_STAGE:
+        if measure_length(script, branch.messages) - start <= ROWS_PER_STAGE:
             steps = list(self._steps(key, branch, script, start))
             tip = self._tip(key, branch, start)
             if start < branch.messages:
@@ -165,7 +165,7 @@ class PathWriter:
         )
         return len(fresh)
 
-    def _steps(self, key: StoryKey, branch: BranchRow, script: Script, start: int) -> Iterator[Kept | Put | Reuse]:
+    def _steps(self, key: StoryKey, branch: BranchRow, script: Splices, start: int) -> Iterator[Kept | Put | Reuse]:
         taken = start
         for splice in script:
             yield from self._kept(key, branch.line, taken, splice.at - 1)
@@ -229,7 +229,7 @@ class PathWriter:
         branch: BranchRow,
         line: int,
         tip: _Tip,
-        script: Script,
+        script: Splices,
         start: int,
         at: str,
         receipt: str | None,

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.align import Known
-from previously.core.paths import OnPath
+from previously.core.align import KnownEntry
+from previously.core.path import OnPath
 from previously.storage.tables.damage import Damaged, there
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.rows import entry_of, known_of
@@ -120,7 +120,7 @@ class PathReader:
         within = max(first, 0), min(last, branch.messages - 1)
         return [_on_path(row) for row in self._lines.rows(key, "path_span", branch.line, *within)]
 
-    def known(self, key: StoryKey, branch: BranchRow) -> list[Known]:
+    def known(self, key: StoryKey, branch: BranchRow) -> list[KnownEntry]:
         """The whole path as alignment needs it."""
         return [known_of(row) for row in self._lines.rows(key, "path_known", branch.line, 0, branch.messages - 1)]
 

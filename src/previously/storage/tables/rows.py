@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.digests import digest, match_key
 from previously.core.messages import (
     NO_ATTRIBUTES,
@@ -22,9 +22,9 @@ from previously.core.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    part_fields,
+    list_fields,
 )
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.storage.tables.damage import decoding
 
@@ -90,10 +90,10 @@ def entry_of(row: Row) -> Entry:
 
 
 @decoding("a message")
-def known_of(row: Row) -> Known:
+def known_of(row: Row) -> KnownEntry:
     """id, digest, match_key, role, at, source_id, extra, hidden."""
     entry, entry_digest, key, role, *attributes = row
-    return Known(entry, entry_digest, key, attributes_of(*attributes), _ROLES[role])
+    return KnownEntry(entry, entry_digest, key, attributes_of(*attributes), _ROLES[role])
 
 
 def version_row(owner: str, story: int, version: NewVersion, firm: bool) -> tuple[Any, ...]:
@@ -168,7 +168,7 @@ def version_of(row: Row) -> Version:
 def _body(message: Message) -> tuple[str | None, str | None]:
     if len(message.parts) == 1 and isinstance(message.parts[0], Text):
         return message.parts[0].text, None
-    items = [{"kind": _NAMES[type(part)], **part_fields(part)} for part in message.parts]
+    items = [{"kind": _NAMES[type(part)], **list_fields(part)} for part in message.parts]
     return None, _json(items)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.marks import Mark, MarkKind
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.snapshot import ALL_MARKS, KeptRecipe
 from previously.core.versions import Kind, LiveVersion, Status, Version
 from previously.storage.tables.records import StoryKey
@@ -28,7 +28,7 @@ class StoredSnapshot:
     def path(self, first: int, last: int) -> list[OnPath]:
         return self.tables.reader.span(self.key, self._row, first, last)
 
-    def known(self) -> list[Known]:
+    def known(self) -> list[KnownEntry]:
         return self.tables.reader.known(self.key, self._row)
 
     def siblings(self, position: int) -> list[OnPath]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from previously.core.errors import BadInput, HeadMoved
-from previously.core.marks import begins_at_front, starts
-from previously.core.spans import Span
+from previously.core.marks import begins_at_front, find_starts
+from previously.core.path import Span
 from previously.core.versions import (
     IN_FORCE,
     NEVER_IN_FORCE,
@@ -18,10 +18,10 @@ from previously.core.versions import (
     NewVersion,
     Status,
     Version,
-    checked,
+    check_version,
     has_read,
     is_firm,
-    restated,
+    restate,
     supersedes,
 )
 from previously.storage.tables.cover import CoverTable
@@ -57,7 +57,7 @@ class VersionTable:
     def _found_before(self, key: StoryKey, version: NewVersion) -> Version | None:
         """Return what a new version goes on from; refuse it if it cannot be kept."""
         before = self.find(key, version.before) if version.before else None
-        if checked(version, before).anchor and not has_read(version, self._run_at(key, version)):
+        if check_version(version, before).anchor and not has_read(version, self._run_at(key, version)):
             raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")
         return before
 
@@ -86,7 +86,7 @@ class VersionTable:
             other = self._same_fold(key, old.made)
             if other is not None:
                 raise BadInput(f"Version {ident} was not in force, and version {other.id} made in its place.")
-        new = restated(old, status, reason)
+        new = restate(old, status, reason)
         values = {"version": ident, "story": key.story, "owner": key.owner}
         self._session.run("set_status", {**values, "status": status.value, "reason": new.made.reason})
         if old.made.status in IN_FORCE and status not in IN_FORCE:
@@ -158,7 +158,7 @@ class VersionTable:
         return {(scope, first, last) for first, last, _, scope in self._valid(key, branch, kind, firm)}
 
     def _valid(self, key: StoryKey, branch: BranchRow, kind: Kind | None, firm: bool) -> Iterator[Row]:
-        scopes = starts(self._marks.of(key, branch.id))
+        scopes = find_starts(self._marks.of(key, branch.id))
         query = "cover_span" if kind is None else "cover_of_kind"
         asked = {"kind": kind.value if kind else None, "firm": int(firm)}
         rows = self._cover.rows(key, query, branch.line, branch.messages - 1, **asked)

@@ -1,4 +1,4 @@
-"""What is asked of a model and what comes back: plain values, known to folds (which build and judge them) and to
+"""Questions to a model and its answers: plain values, known to folds (which build and judge them) and to
 model clients (which carry them over the wire)."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call took, as the server reported it or, failing that, as we estimate it."""
+    """The tokens of a call, as the server reported it or, failing that, as we estimate it."""
 
     input_tokens: int
     output_tokens: int
