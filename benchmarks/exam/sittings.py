@@ -13,12 +13,12 @@ from previously import Memory, Message, Story
 from previously.core.messages import message
 from previously.core.tokens import Counter, message_tokens
 from previously.core.versions import Cost
-from previously.folds.rendering import Template
+from previously.folds.prompts.templates import Template
 from previously.models.client import Model
 from previously.runtime.fold_report import FoldReport
-from previously.runtime.folder import BuiltinFolder
 from previously.runtime.prompts import load_prompts
 from previously.runtime.story_settings import StorySettings
+from previously.runtime.writer import BuiltinWriter
 from previously.settings import layer_of
 
 
@@ -76,7 +76,7 @@ async def sit_engine(exam: Exam, budget: int, model: Model | None) -> Sitting:
 
 async def open_memory(exam: Exam, model: Model | None) -> Memory:
     """Open an empty store in memory. Whatever the environment names, no model means the built-in folder."""
-    folder = None if model else BuiltinFolder()
+    folder = None if model else BuiltinWriter()
     return await Memory.open(":memory:", settings=exam.settings, model=model, folder=folder)
 
 

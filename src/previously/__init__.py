@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from previously.formats import read_story
     from previously.models.http import OpenAICompatibleModel
     from previously.runtime.conversation import FoldedConversation, fold_conversation_async
-    from previously.runtime.folder import BuiltinFolder, Folder
+    from previously.runtime.writer import BuiltinWriter, MemoryWriter
     from previously.settings import Settings
     from previously.storage.findings import Collected, Fault, Verified
     from previously.story.story import Story
@@ -42,8 +42,8 @@ _HOMES = {
     "read_story": "formats",
     "FoldedConversation": "runtime.conversation",
     "fold_conversation_async": "runtime.conversation",
-    "BuiltinFolder": "runtime.folder",
-    "Folder": "runtime.folder",
+    "BuiltinWriter": "runtime.writer",
+    "MemoryWriter": "runtime.writer",
     "Story": "story.story",
     "Settings": "settings",
     "OpenAICompatibleModel": "models.http",
@@ -63,15 +63,15 @@ __all__ = [
     "BadInput",
     "BlockingMemory",
     "BudgetTooSmall",
-    "BuiltinFolder",
+    "BuiltinWriter",
     "Collected",
     "Draft",
     "Fault",
     "FoldedConversation",
-    "Folder",
     "Furniture",
     "HeadMoved",
     "Memory",
+    "MemoryWriter",
     "Message",
     "OpenAICompatibleModel",
     "PreviouslyError",

@@ -11,19 +11,19 @@ from types import TracebackType
 from typing import Any
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
-from previously.folds.rendering import Template
+from previously.folds.prompts.templates import Template
 from previously.models.client import Model
+from previously.runtime.answer_cache import AnswerCache
 from previously.runtime.backup import check_name
 from previously.runtime.books import Books
 from previously.runtime.clock import time_at
 from previously.runtime.combine_scenes import Combining
-from previously.runtime.folder import BuiltinFolder, Folder
 from previously.runtime.forget import ForgettableStories
-from previously.runtime.kept_answers import KeptAnswers
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.prompts import check_prompts, load_prompts
-from previously.runtime.spending import spending_of
+from previously.runtime.spend_limits import build_spending
 from previously.runtime.story_settings import StorySettings
+from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.settings import Layer, Origin, Settings, layer_of, resolve
 from previously.settings_file import effective
 from previously.storage.copy import WholeStories
@@ -45,7 +45,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         *,
         owner: str,
         layers: Sequence[Layer],
-        folder: Folder,
+        folder: MemoryWriter,
         model: Model | None = None,
         place: str = IN_MEMORY,
     ) -> None:
@@ -71,7 +71,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         settings: Settings | None = None,
         model: Model | None = None,
         prompts: str | Path | None = None,
-        folder: Folder | None = None,
+        folder: MemoryWriter | None = None,
     ) -> Memory:
         """Open the stories at `where`: a file, made if it is not there, `postgresql://…`, or `":memory:"`.
 
@@ -93,7 +93,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         place = str(where if where is not None else environment.get("PREVIOUSLY_DB") or default_place())
         store = _open_store(place)
         if folder is None:
-            folder = _model_folder(store, owner, chosen, asked, templates) if asked else BuiltinFolder()
+            folder = _model_folder(store, owner, chosen, asked, templates) if asked else BuiltinWriter()
         return cls(store, owner=owner, layers=layers, folder=folder, model=asked, place=place)
 
     async def story(self, name: str, *, create: bool = True, window_tokens: int | None = None) -> Story:
@@ -247,15 +247,15 @@ async def describe_model(model: Model, **how: Any) -> dict[str, Any]:
 
 def _model_folder(
     store: Store, owner: str, settings: Settings, model: Model, templates: Mapping[str, Template]
-) -> Folder:
-    from previously.runtime.model_folder import ModelFolder
+) -> MemoryWriter:
+    from previously.runtime.model_writer import ModelWriter
 
-    return ModelFolder(
+    return ModelWriter(
         model,
         templates,
         window_tokens=settings.memory_window_tokens,
-        spending=spending_of(store, owner, settings),
-        kept=KeptAnswers(store, owner),
+        spending=build_spending(store, owner, settings),
+        kept=AnswerCache(store, owner),
     )
 
 

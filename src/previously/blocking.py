@@ -18,8 +18,8 @@ from previously.app import Memory
 from previously.core.errors import PreviouslyError
 from previously.models.client import Model
 from previously.runtime.conversation import fold_conversation_async
-from previously.runtime.folder import Folder
 from previously.runtime.keys import LOCAL_OWNER
+from previously.runtime.writer import MemoryWriter
 from previously.settings import Settings
 from previously.story.story import Story
 
@@ -85,7 +85,7 @@ class BlockingMemory:
         settings: Settings | None = None,
         model: Model | None = None,
         prompts: str | Path | None = None,
-        folder: Folder | None = None,
+        folder: MemoryWriter | None = None,
     ) -> None:
         """Open the stories at `where`, as `Memory.open` does."""
         _no_loop_here("await Memory.open(...)")

@@ -15,8 +15,8 @@ from previously.core.people import Person
 from previously.core.presence import PresenceStretch
 from previously.core.scene import Analysis, Scene
 from previously.core.versions import Version
-from previously.folds.applying import Gap
-from previously.folds.who_knows import Row
+from previously.folds.cast_facts import Knower
+from previously.folds.summary import Gap
 from previously.formats.conversations import Conversation
 from previously.lore.books import LoreBook
 from previously.lore.current_state import StateValue
@@ -27,13 +27,12 @@ from previously.memory.in_force import ChapterText, MemoryText
 from previously.models.client import Model
 from previously.runtime.backup import Copies, CopyProgress
 from previously.runtime.combine_scenes import Combined
-from previously.runtime.conversation import FoldedConversation
-from previously.runtime.conversation_arguments import System, Tools
+from previously.runtime.conversation import FoldedConversation, System, Tools
 from previously.runtime.fold_loop import Progress
 from previously.runtime.fold_report import FoldReport
-from previously.runtime.folder import Folder
 from previously.runtime.forget import Destroyed, ToForget
 from previously.runtime.search import SearchHit
+from previously.runtime.writer import MemoryWriter
 from previously.settings import Settings
 from previously.storage.copy import Backup
 from previously.storage.findings import Collected, Told, Verified
@@ -68,7 +67,7 @@ def fold_conversation(
     tokenizer: str = "estimate",
     model: Model | None = None,
     model_window: int = 8192,
-    folder: Folder | None = None,
+    folder: MemoryWriter | None = None,
 ) -> FoldedConversation: ...
 
 class BlockingStory:
@@ -186,7 +185,7 @@ class BlockingStory:
         furniture: Furniture = ...,
         aside: bool = False,
     ) -> View: ...
-    def who_knows(self, query: str) -> list[Row]: ...
+    def who_knows(self, query: str) -> list[Knower]: ...
     def why(self, position: int, *, reader: str = "chat") -> View: ...
     def wishes(self) -> list[Wish]: ...
     def withdraw_wish(self, text: str) -> Wish: ...
@@ -206,7 +205,7 @@ class BlockingMemory:
         settings: Settings | None = None,
         model: Model | None = None,
         prompts: str | Path | None = None,
-        folder: Folder | None = None,
+        folder: MemoryWriter | None = None,
     ) -> None: ...
     def story(self, name: str, *, create: bool = True) -> BlockingStory: ...
     def _run(self, work: Coroutine[Any, Any, T]) -> T: ...

@@ -43,7 +43,7 @@ from previously.core.path import OnPath
 from previously.core.versions import IN_FORCE, Kind, Status
 from previously.folds.amend import AMENDED
 from previously.folds.update import UPDATED
-from previously.runtime import model_folder
+from previously.runtime import model_writer
 from previously.runtime.fold_versions import KEPT
 from previously.storage.store import NO_NODE
 from previously.storage.tables import Tables
@@ -516,7 +516,7 @@ class WithoutWaiting:
             """Wait no time at all."""
 
         ticks = count(0, 7_200)
-        defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+        defaults = model_writer.ModelWriter.__init__.__kwdefaults__
         assert defaults is not None
         monkeypatch.setitem(defaults, "sleep", at_once)
         monkeypatch.setitem(defaults, "clock", lambda: float(next(ticks)))

@@ -11,7 +11,7 @@ from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.versions import Kind, Status
-from previously.runtime import model_folder
+from previously.runtime import model_writer
 from previously.testing.model import Scripted
 from tests.runtime.update_answers import answer, is_update
 
@@ -53,7 +53,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         """Wait no time at all."""
 
     ticks = count(0, 7_200)
-    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "sleep", at_once)
     monkeypatch.setitem(defaults, "clock", lambda: float(next(ticks)))

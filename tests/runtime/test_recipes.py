@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from previously import BlockingMemory, BuiltinFolder, Draft, Furniture, Memory, Message, Settings, message
+from previously import BlockingMemory, BuiltinWriter, Draft, Furniture, Memory, Message, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role, ToolCall, ToolResult
@@ -228,7 +228,7 @@ def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
             raise StoreProblem("The disk is full.")
 
     async def run() -> None:
-        async with Memory(Full(":memory:"), owner="me", layers=[layer_of(SMALL)], folder=BuiltinFolder()) as memory:
+        async with Memory(Full(":memory:"), owner="me", layers=[layer_of(SMALL)], folder=BuiltinWriter()) as memory:
             story = await memory.story("tale")
             await story.add("user", "Hello?")
             assert (await story.view()).messages

@@ -20,8 +20,8 @@ from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.core.path import Span
 from previously.core.scene import Analysis
 from previously.core.versions import Kind, NewVersion, Status
-from previously.folds.analysis import analysis_text
-from previously.folds.applying import Gap
+from previously.folds.analysis import render_analysis
+from previously.folds.summary import Gap
 from previously.runtime.fold_report import FoldReport
 from previously.settings import DEFAULTS
 from tests.runtime.echoing import folder_of, kind_of, part
@@ -297,7 +297,7 @@ def _commit_empty(story: BlockingStory, at: int) -> None:
         span=Span(at, at),
         key=span_key([item.entry.digest]),
         before=None,
-        text=analysis_text(Analysis("")),
+        text=render_analysis(Analysis("")),
         carry="",
         status=Status.COMMITTED,
         made_by="model",

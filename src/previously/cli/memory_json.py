@@ -59,13 +59,13 @@ def episode_json(one: MemoryText) -> dict[str, Any]:
 
 def scene_json(number: int, one: SceneText) -> dict[str, Any]:
     """A scene that was noted."""
-    from previously.folds.scene_shape import entry_json
+    from previously.folds.scene import dump_entry
 
     return {
         "scene": number,
         "span": [one.span.first, one.span.last],
         "summary": one.summary,
-        "lorebooks": [entry_json(entry) for entry in one.scene.entries],
+        "lorebooks": [dump_entry(entry) for entry in one.scene.entries],
         "made_by": one.made_by,
         "version": one.version,
     }

@@ -21,7 +21,7 @@ ALL_MARKS = frozenset(MarkKind)
 
 @dataclass(frozen=True, slots=True)
 class KeptRecipe:
-    """How a view was made. What its two texts say is the business of `view.recipe`."""
+    """The recipe of a view. What its two texts say is the business of `view.recipe`."""
 
     reader: str
     """For whom."""
@@ -43,15 +43,15 @@ class Snapshot(Protocol):
 
     @property
     def branch(self) -> str:
-        """The name of the branch."""
+        """Return the name of the branch."""
 
     @property
     def head(self) -> int:
-        """The node it ends in; 0 when it is empty."""
+        """Return the node it ends in; 0 when it is empty."""
 
     @property
     def messages(self) -> int:
-        """How many messages stand on its path."""
+        """Return the number of messages on its path."""
 
     def path(self, first: int, last: int) -> list[OnPath]:
         """Return the messages at positions first to last, both included; positions off the path are left out."""
@@ -99,8 +99,8 @@ class Snapshot(Protocol):
         """Return every version in force whose first message has one of these digests, the oldest first."""
 
     def recipes(self, reader: str, asked: str | None, most: int, *, first: int = -1, last: int) -> list[KeptRecipe]:
-        """Return the recipes of a reader whose newest message stands at positions first to last: the furthest first,
-        of those at one place the newest."""
+        """Return the recipes of a reader whose newest message stands at positions first to last: the furthest first, of
+        those at one place the newest."""
 
     def all_witnessed(self) -> bool:
         """Return whether no message of the story says who witnessed it."""
@@ -277,15 +277,15 @@ def _newest_mark(marks: Sequence[Mark], number: int) -> tuple[Mark | None, int]:
 
 
 READ_AHEAD = 64
-"""How many messages are read at a time where it is not known how many will be needed: a page of a usual fold."""
+"""Messages that are read at a time where it is not known how many will be needed: about those of a usual fold."""
 
 
 def read_run(snapshot: Snapshot, first: int, last: int) -> list[OnPath]:
     """Return a run of the path, whole; a store that has lost part of it is a `StoreProblem`."""
-    found = snapshot.path(first, last)
-    if len(found) != last - first + 1:
+    run = snapshot.path(first, last)
+    if len(run) != last - first + 1:
         raise StoreProblem(f"Branch {snapshot.branch!r} has lost part of its path: `previously verify` says more.")
-    return found
+    return run
 
 
 def read_newest(
@@ -295,8 +295,8 @@ def read_newest(
     cost: Callable[[OnPath], int],
     most: int,
 ) -> list[OnPath]:
-    """The newest messages from `first` on, as far back as a budget can reach in which each costs so much, but no more
-    than about `most`."""
+    """Return the newest messages from `first` on, as far back as a budget can reach in which each costs so much, but no
+    more than about `most`."""
     newest: list[OnPath] = []
     tokens, end = 0, snapshot.messages
     while end > first and tokens <= budget_tokens and len(newest) < most:

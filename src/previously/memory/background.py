@@ -1,7 +1,7 @@
-"""What a note is told of the story before its span: the summary, names, what is open and how things stood.
+"""The story before a span, as its note is told of it: the summary, names, what is open and how things stood.
 
-What must stay true: nothing of what stands later is told; what a person wrote of the story counts before all else; a
-closed chapter is told of by the backbone, or by its own recap where there is none.
+Nothing of what stands later is told; what a person wrote of the story counts before all else; a closed chapter is told
+of by the backbone, or by its own recap where there is none.
 """
 
 from __future__ import annotations
@@ -17,37 +17,38 @@ from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.folds.builtin.quotes import text_now
-from previously.folds.note_context import NoteContext
+from previously.folds.builtin.quotes import renumber_live
+from previously.folds.context import NoteContext
 from previously.lore.entry import LoreEntry
 from previously.lore.hand_records import correct_state, parse_record
 from previously.lore.state import State
 from previously.lore.threads import choose_shown_threads
 from previously.memory.librarian import read_fragments
 from previously.text.cuts import shorten
+from previously.text.names import name_chapter
 
 HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
 """The marks that hold what people said of lore, threads, the state and wishes."""
 
 KNOWN_TOKENS = 500
-"""What entries that the messages name may take together: some ten of the length that is asked for."""
+"""Tokens of the entries that the messages name: some ten of the length that is asked for."""
 
 MOST_OTHERS = 30
-"""How many of the others are named, those described last: a line of 30 names keeps two alike apart."""
+"""The others that are named, those described last: a line of 30 names keeps two alike apart."""
 
 FEW_WORDS = 4
-"""How many words of an entry say who somebody is, where only that is told: the line costs as much as it is read."""
+"""Words of an entry that say who somebody is, where only that is told: the line costs as much as it is read."""
 
 MOST_HELD = 30
-"""How many lines of the state are told, the newest: twice what a story of ordinary size has."""
+"""Lines of the state that are told, the newest: twice what a story of ordinary size has."""
 
 BEFORE_CHARACTERS = 9_000
-"""How much is told of the chapters before: a backbone and a chapter of 800 words each have room. Only what people wrote
-by hand is longer."""
+"""Characters that are told of the chapters before: a backbone and a chapter of 800 words each have room. Only what
+people wrote by hand is longer."""
 
 FRAGMENTS_BACK = 256
-"""In how many of the messages before a fragment analyses are looked for: those who are named in them are told, and
-what no summary tells yet. A character who was not named for so long is met anew."""
+"""Messages before a fragment in which analyses are looked for: those who are named in them are told, and what no
+summary tells yet. A character who was not named for so long is met anew."""
 
 
 def read_background(
@@ -62,15 +63,15 @@ def read_background(
     state is given. Without `texts` only names, what was open and how things stood: where not everyone witnessed
     everything, a summary could tell what not all who were there may know."""
     known, others = divide_known(state.known, about)
-    named = {casefold(one.name) for one in state.known}
-    names = [one.name for name, one in state.people.items() if one.first < position and name not in NARRATORS]
+    named = {casefold(entry.name) for entry in state.known}
+    names = [person.name for name, person in state.people.items() if person.first < position and name not in NARRATORS]
     if not texts:
         return NoteContext(known=known, others=others, **_lists(state, position, about))
     first = max(0, position - FRAGMENTS_BACK)
     path = snapshot.path(first, position - 1) if position else []
     fragments = read_fragments(snapshot, path)
     end = _recap_end(snapshot, position)
-    updates = [(one.position, one.analysis) for one in fragments if one.analysis]
+    updates = [(fragment.position, fragment.analysis) for fragment in fragments if fragment.analysis]
     mentioned = Counter(name for _, analysis in updates for name in analysis.mentions)
     names += [name for name, _ in mentioned.most_common()]
     fresh = dict.fromkeys(name for name in names if casefold(name) not in named)
@@ -93,8 +94,8 @@ def _lists(state: State, position: int, about: str) -> dict[str, Any]:
 
 def _recap_end(snapshot: Snapshot, position: int) -> int:
     """Return the last message before a position that the summary of its chapter tells."""
-    chapters = [one for one in find_chapters(snapshot.marks()) if one.first <= position]
-    stretches = [one for one in chapters[-1].stretches if one.first <= position]
+    chapters = [chapter for chapter in find_chapters(snapshot.marks()) if chapter.first <= position]
+    stretches = [stretch for stretch in chapters[-1].stretches if stretch.first <= position]
     live = snapshot.live(Kind.RECAP, stretches[-1].scope, through=position - 1)
     return live.span.last if live else stretches[-1].first - 1
 
@@ -124,11 +125,11 @@ def _in_few_words(entry: LoreEntry) -> str:
 
 def list_open(state: State, position: int, about: str = "") -> dict[str, Any]:
     """Return what was open and how things stood before a position, for a note of messages that say `about`."""
-    still_open = [one for one in state.threads.threads if one.opened < position]
-    held = [one.text for one in state.current.standing if one.position < position]
+    still_open = [thread for thread in state.threads.threads if thread.opened < position]
+    standing = [item.text for item in state.current.standing if item.position < position]
     return {
-        "open_threads": tuple((one.id, one.text) for one in choose_shown_threads(still_open, position, about)),
-        "state": tuple(held[-MOST_HELD:]),
+        "open_threads": tuple((thread.id, thread.text) for thread in choose_shown_threads(still_open, position, about)),
+        "state": tuple(standing[-MOST_HELD:]),
     }
 
 
@@ -145,7 +146,7 @@ def read_texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
     The last chapter is told in full beside the backbone: a chapter that begins needs who and why.
     """
     marks = snapshot.marks()
-    chapters = [one for one in find_chapters(marks) if one.first <= position]
+    chapters = [chapter for chapter in find_chapters(marks) if chapter.first <= position]
     current = chapters[-1]
     before: list[str] = []
     if current.first:
@@ -155,14 +156,14 @@ def read_texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
         backbone = snapshot.live(Kind.BACKBONE, scope, through=closed.first - 1)
         before += [mark.text for mark in by_hand[-1:]]
         if backbone:
-            before.append(text_now(backbone))
+            before.append(renumber_live(backbone))
         if not by_hand or by_hand[-1].position < closed.first:
             before.append(_full_text(snapshot, closed))
-    stretches = [one for one in current.stretches if one.first <= position]
-    told = [mark.text for mark in current.blocks if mark.position < position]
+    stretches = [stretch for stretch in current.stretches if stretch.first <= position]
+    texts = [mark.text for mark in current.blocks if mark.position < position]
     live = snapshot.live(Kind.RECAP, stretches[-1].scope, through=position - 1)
-    told.append(text_now(live) if live else "")
-    return shorten("\n\n".join(filter(None, before)), BEFORE_CHARACTERS), "\n\n".join(filter(None, told))
+    texts.append(renumber_live(live) if live else "")
+    return shorten("\n\n".join(filter(None, before)), BEFORE_CHARACTERS), "\n\n".join(filter(None, texts))
 
 
 def read_chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int) -> tuple[str, tuple[str, ...]]:
@@ -172,16 +173,18 @@ def read_chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int)
     by_hand = [mark for mark in marks if mark.kind is MarkKind.BACKBONE and mark.position < chapter.first]
     scope = by_hand[-1].scope if by_hand else STORY_SCOPE
     live = snapshot.live(Kind.BACKBONE, scope, through=chapter.first - 1)
-    backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), text_now(live) if live else ""]))
-    found: list[str] = []
-    for one in reversed([one for one in find_chapters(marks) if one.last is not None and one.last < chapter.first]):
-        text = _full_text(snapshot, one)
+    backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), renumber_live(live) if live else ""]))
+    texts: list[str] = []
+    for earlier in reversed(
+        [earlier for earlier in find_chapters(marks) if earlier.last is not None and earlier.last < chapter.first]
+    ):
+        text = _full_text(snapshot, earlier)
         room_tokens -= estimate_tokens(text)
         if room_tokens < 0:
             break
         if text:
-            found.insert(0, f"Chapter {one.number}{f', {one.title}' if one.title else ''}: {text}")
-    return backbone, tuple(found)
+            texts.insert(0, f"{name_chapter(earlier.number, earlier.title)}: {text}")
+    return backbone, tuple(texts)
 
 
 def _full_text(snapshot: Snapshot, closed: Chapter) -> str:
@@ -189,5 +192,5 @@ def _full_text(snapshot: Snapshot, closed: Chapter) -> str:
     if closed.hand_text or closed.rest is None:
         return closed.hand_text or closed.block_text
     full = snapshot.live(Kind.CHAPTER, closed.last_stretch.scope, through=closed.last)
-    written = text_now(full) if full and full.span.last == closed.last else ""
+    written = renumber_live(full) if full and full.span.last == closed.last else ""
     return "\n\n".join(filter(None, (closed.block_text, written)))

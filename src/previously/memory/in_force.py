@@ -13,9 +13,9 @@ from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, find_cha
 from previously.core.path import Span
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, LiveVersion, NewVersion
-from previously.folds.applying import cuts_of, moved_cuts
-from previously.folds.builtin.quotes import moved, text_now
-from previously.folds.chapter import short_of
+from previously.folds.builtin.quotes import renumber_live, renumber_quotes
+from previously.folds.chapter import parse_short
+from previously.folds.summary import move_cuts, parse_cuts
 from previously.memory.notes import find_stale, find_updates
 
 TIMELINE = frozenset({MarkKind.CHAPTER, MarkKind.RECAP, MarkKind.CHAPTER_RECAP})
@@ -116,7 +116,7 @@ class InForce:
             live = find_stale(self._snapshot, Kind.SHORT, scope, start=rest.first, exact=None, through=rest.last)
         if live is None or live.span != chapter.rest:
             return text
-        title, short = short_of(live.version.made.text)
+        title, short = parse_short(live.version.made.text)
         return replace(text, title=text.title or title, short=short)
 
     def _with_recap(self, chapter: Chapter, live: LiveVersion | None) -> ChapterText:
@@ -170,7 +170,8 @@ class InForce:
         _, tiles = find_updates(self._snapshot, path)
         noted = [(tile.span, tile.note) for tile in tiles if tile.note]
         return [
-            MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id) for span, note in noted
+            MemoryText(renumber_quotes(note.made.text, note.made, span), span, note.made.made_by, note.id)
+            for span, note in noted
         ]
 
     def newest_episodes(self, first: int, last: int) -> list[MemoryText]:
@@ -212,7 +213,7 @@ def _text_of(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText
     made = live.version.made
     span = Span(start, live.span.last)
     return MemoryText(
-        text_now(live), span, made.made_by, live.version.id, stale, find_cuts(span, made.carry, made.reach)
+        renumber_live(live), span, made.made_by, live.version.id, stale, find_cuts(span, made.carry, made.reach)
     )
 
 
@@ -225,7 +226,7 @@ def find_cuts(span: Span, carry: str, reach: int) -> tuple[Span, ...]:
     """Return what a version that told so many messages tells no more of those it stands for now; the last of them it
     always tells. Of a stale one it is not known where messages were put in or taken out."""
     cuts: list[Span] = []
-    for first, last in cuts_of(moved_cuts(carry, len(span) - reach)):
+    for first, last in parse_cuts(move_cuts(carry, len(span) - reach)):
         begin = max(span.first + first, cuts[-1].last + 1 if cuts else span.first)
         end = min(span.first + last, span.last - 1)
         cuts += [Span(begin, end)] if begin <= end else []

@@ -13,15 +13,15 @@ from previously.core.path import OnPath
 from previously.core.scene import Analysis, Fragment
 from previously.core.snapshot import Snapshot
 from previously.core.versions import LiveVersion
-from previously.folds.analysis_answer import analysis_of
-from previously.folds.applying import Application, Summary, applied, grown, summary_of
-from previously.folds.builtin.quotes import moved, text_now
+from previously.folds.analysis import parse_analysis
+from previously.folds.builtin.quotes import renumber_live, renumber_quotes
 from previously.folds.recap import FoldRules
-from previously.folds.tiling import Tile
+from previously.folds.summary import Application, Summary, apply_updates, grow_summary, parse_summary
+from previously.folds.tiles import Tile
 from previously.memory.notes import find_analyses, has_fragment
 
 MOST_APPLIED = 1_024
-"""How many messages one recap takes in at most: as many as one look at the notes goes through."""
+"""Messages that one recap takes in at most: as many as one look at the notes goes through."""
 
 
 def apply_analyses(
@@ -32,7 +32,7 @@ def apply_analyses(
     first = live.span.last + 1 if live else stretch.first
     if last - first >= MOST_APPLIED:
         return None
-    application = applied(read_fragments(snapshot, snapshot.path(first, last)), first, 0)
+    application = apply_updates(read_fragments(snapshot, snapshot.path(first, last)), first, 0)
     return summarize(rules, stretch, live, application) if application.through == last else None
 
 
@@ -40,9 +40,9 @@ def summarize(rules: FoldRules, stretch: Stretch, live: LiveVersion | None, appl
     """Return the summary of a stretch after what is applied."""
     before = Summary("")
     if live:
-        before = summary_of(text_now(live), live.version.made.carry, live.version.made.reach)
+        before = parse_summary(renumber_live(live), live.version.made.carry, live.version.made.reach)
     updates = [(at - stretch.first, text) for at, text in zip(application.applied, application.updates, strict=True)]
-    return grown(before, updates, rules.summary_characters, rules.summary_target_characters)
+    return grow_summary(before, updates, rules.summary_characters, rules.summary_target_characters)
 
 
 def read_fragments(snapshot: Snapshot, path: Sequence[OnPath]) -> list[Fragment]:
@@ -61,5 +61,5 @@ def make_fragments(path: Sequence[OnPath], tiles: Sequence[Tile]) -> list[Fragme
 def read_analysis(tile: Tile) -> Analysis:
     """Return the analysis of a tile that has one, with the number its message has now."""
     assert tile.note is not None, "only noted tiles are read"
-    analysis = analysis_of(tile.note.made.text)
-    return replace(analysis, summary_update=moved(analysis.summary_update, tile.note.made, tile.span))
+    analysis = parse_analysis(tile.note.made.text)
+    return replace(analysis, summary_update=renumber_quotes(analysis.summary_update, tile.note.made, tile.span))

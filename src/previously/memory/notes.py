@@ -1,12 +1,8 @@
-"""The notes on a path: from the newest snapshot on, the scenes and fragments it is cut into, each with its note.
+"""The notes on a path: from the newest snapshot of the state on, the scenes and fragments it is cut into, each with its
+note; and memory that is stale.
 
-What must stay true: what lies before a snapshot is never looked at again while the snapshot is exact, so a look costs
-the same however long the story is.
-
-Stale memory: a text whose earlier messages were changed. It still speaks for the path until it is set right.
-
-What must stay true: the newest text that reaches further than the exact one is taken, if its last message is still on
-the path; where only one fold separates the two there is none, since that fold is simply made again.
+What lies before a snapshot is never looked at again while the snapshot is exact, so a look costs the same however long
+the story is. A text whose earlier messages were changed is stale: it still speaks for the path until it is set right.
 """
 
 from __future__ import annotations
@@ -23,11 +19,11 @@ from previously.core.tokens import message_tokens
 from previously.core.versions import Kind, LiveVersion, Status, has_read
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, note_tiles, scene_tiles
+from previously.folds.tiles import Tile, TileRules, cut_fragment_tiles, cut_note_tiles, cut_scene_tiles, take_leading
 from previously.lore.state import FORM
 
 MOST_WALKED = 1_024
-"""How many messages one look goes through; behind them the next snapshot is due first."""
+"""Messages that one look goes through: four snapshots' worth. Behind them the next snapshot is due first."""
 
 
 NOTES = (Kind.SCENE, Kind.ANALYSIS, Kind.NOTE)
@@ -35,13 +31,14 @@ NOTES = (Kind.SCENE, Kind.ANALYSIS, Kind.NOTE)
 
 
 def list_end_kinds(rules: FoldRules) -> frozenset[MarkKind]:
-    """The marks that end a scene. Where scenes are noted only when a person ends one, the end of a chapter is none."""
+    """Return the kinds of marks that end a scene. Where scenes are noted only when a person ends one, the end of a
+    chapter is none."""
     return frozenset({MarkKind.SCENE, MarkKind.CHAPTER} if rules.scene_messages else {MarkKind.SCENE})
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What stands behind a snapshot."""
+    """The messages behind a snapshot, with their notes."""
 
     base: LiveVersion | None
     """The newest kept state that counts; the walk begins behind it."""
@@ -54,25 +51,25 @@ class Walk:
     episodes: Sequence[Tile]
     """The episodes that updates left, cut alike."""
     outside_tail: int
-    """Where the tail begins."""
+    """The position at which the tail begins."""
     awaited: bool
-    """Whether scenes end by themselves; else all before the tail is as noted as it will be."""
+    """True if scenes end by themselves; else all before the tail is as noted as it will be."""
     whole: bool
-    """Whether it goes to the end of the path."""
+    """True if it goes to the end of the path."""
 
     @property
     def first(self) -> int:
-        """Where it begins."""
+        """Return the position at which it begins."""
         return self.base.span.last + 1 if self.base else 0
 
     def run(self, tile: Tile) -> Sequence[OnPath]:
-        """The messages of a tile."""
+        """Return the messages of a tile."""
         return self.path[tile.span.first - self.first : tile.span.last - self.first + 1]
 
     @property
     def settled(self) -> int:
-        """Up to which position everything is noted; one before the first where nothing is."""
-        scenes = leading(self.scenes)
+        """Return the position up to which everything is noted; one before the first where nothing is."""
+        scenes = take_leading(self.scenes)
         reached = scenes[-1].span.last if scenes else self.first - 1
         if not self.awaited and len(scenes) == len(self.scenes):
             reached = max(reached, min(self.outside_tail, self.first + len(self.path)) - 1)
@@ -85,14 +82,14 @@ class Walk:
             reached = min(reached, find_analyses)
         # From the first note of an update on, what has none is not noted yet.
         through = self.updates[0].span.first - 1 if self.updates else reached
-        for tile in sorted((*self.updates, *self.scenes), key=lambda one: one.span):
+        for tile in sorted((*self.updates, *self.scenes), key=lambda tile: tile.span):
             if tile.note and tile.span.first <= through + 1:
                 through = max(through, tile.span.last)
         return self._uncut(min(reached, through))
 
     def _uncut(self, end: int) -> int:
         """Return the last position up to `end` at which no note is cut: what a snapshot cuts is read by nobody."""
-        for tile in sorted((*self.updates, *self.scenes), key=lambda one: one.span, reverse=True):
+        for tile in sorted((*self.updates, *self.scenes), key=lambda tile: tile.span, reverse=True):
             if tile.note and tile.span.first <= end < tile.span.last:
                 return self._uncut(tile.span.first - 1)
         return end
@@ -105,8 +102,8 @@ def walk(
     firm: bool = False,
     before: int | None = None,
 ) -> Walk:
-    """What stands behind the newest snapshot. The rules are those with the tail of this branch. With `before`, no
-    snapshot counts that reaches to there."""
+    """Return what stands behind the newest snapshot. The rules are those with the tail of this branch. With `before`,
+    no snapshot counts that reaches to there."""
     scope = OWN_SCOPE
     newest = None if before is None else before - 1
     state = snapshot.live(Kind.STATE, scope, firm=firm, through=newest)
@@ -117,20 +114,20 @@ def walk(
 
 
 def find_scene_ends(snapshot: Snapshot, rules: FoldRules, since: int = -1) -> list[int]:
-    """Where a person ended a scene, or a chapter closed."""
+    """Return the positions at which a person ended a scene, or a chapter closed."""
     return [mark.position for mark in snapshot.marks(list_end_kinds(rules), since=since)]
 
 
 def digest_ends(ends: Iterable[int], last: int) -> str:
-    """What a snapshot up to there is held against: its form, and where scenes ended: had others ended, other notes
-    would be in it."""
+    """Return what a snapshot up to there is held against: its form, and where scenes ended: had others ended, other
+    notes would be in it."""
     counting = sorted({end for end in ends if end <= last})
     return f"{FORM}:{sha256(repr(counting).encode()).hexdigest()[:16] if counting else ''}"
 
 
 def walk_to_the_end(snapshot: Snapshot, rules: FoldRules, *, exact: bool = False) -> Walk:
-    """The same for whoever reads: where the exact snapshot lies far back, from a stale one on that reaches further;
-    with `exact` never from a stale one."""
+    """Return the same for whoever reads: where the exact snapshot lies far back, from a stale one on that reaches
+    further; with `exact` never from a stale one."""
     seen = walk(snapshot, rules)
     if seen.whole:
         return seen
@@ -146,19 +143,19 @@ def trace_states(
     snapshot: Snapshot, newest: LiveVersion | None, is_known: Callable[[LiveVersion], bool]
 ) -> list[LiveVersion]:
     """Return a snapshot and those it goes on from, the oldest first; none before one that is known already."""
-    found: list[LiveVersion] = []
+    states: list[LiveVersion] = []
     while newest is not None:
-        found.insert(0, newest)
+        states.insert(0, newest)
         before = newest.version.made.before
         if is_known(newest) or before is None:
             break
         version = snapshot.version(before)
         if version is None:
-            found[0] = LiveVersion(newest.version, Span(0, newest.span.last))
+            states[0] = LiveVersion(newest.version, Span(0, newest.span.last))
             break
         last = newest.span.last - len(newest.version.made.span)
         newest = LiveVersion(version, Span(last - len(version.made.span) + 1, last))
-    return found
+    return states
 
 
 def walk_behind(snapshot: Snapshot, rules: FoldRules, state: LiveVersion | None, most: int = 0) -> Walk:
@@ -172,7 +169,7 @@ def walk_behind(snapshot: Snapshot, rules: FoldRules, state: LiveVersion | None,
     if has_scene_notes(rules) and path:
         ends = set(find_scene_ends(snapshot, rules, first))
         notes = snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path])
-        tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
+        tiles = cut_scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     if rules.timeline is Timeline.LIBRARIAN:
         fragments = find_analyses(snapshot, path)
     updates: list[Tile] = []
@@ -185,27 +182,27 @@ def walk_behind(snapshot: Snapshot, rules: FoldRules, state: LiveVersion | None,
 
 
 def has_scene_notes(rules: FoldRules) -> bool:
-    """Whether scenes are noted: a librarian notes what happens, and needs them for lore alone."""
+    """Return whether scenes are noted: a librarian notes what happens, and needs them for lore alone."""
     return rules.timeline is not Timeline.LIBRARIAN or rules.lore != "off"
 
 
 def find_analyses(snapshot: Snapshot, path: Sequence[OnPath]) -> list[Tile]:
-    """Every message of a run with its newest analysis."""
+    """Return every message of a run with its newest analysis."""
     digests = [item.entry.digest for item in path]
-    return fragment_tiles(path, snapshot.notes(Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
+    return cut_fragment_tiles(path, snapshot.notes(Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
 
 
 def find_updates(snapshot: Snapshot, path: Sequence[OnPath]) -> tuple[list[Tile], list[Tile]]:
-    """The notes and the episodes that updates left of a run, cut alike."""
+    """Return the notes and the episodes that updates left of a run, cut alike."""
     digests = [item.entry.digest for item in path]
     notes, episodes = [
         snapshot.notes(kind, SPAN_SCOPE, digests) if digests else [] for kind in (Kind.NOTE, Kind.EPISODE)
     ]
-    return note_tiles(path, notes, episodes), note_tiles(path, episodes, notes)
+    return cut_note_tiles(path, notes, episodes), cut_note_tiles(path, episodes, notes)
 
 
 def list_note_ids(snapshot: Snapshot) -> list[int]:
-    """The notes of which the first message stands on the path."""
+    """Return the notes of which the first message stands on the path."""
     path = snapshot.path(0, snapshot.messages - 1) if snapshot.messages else []
     digests = [item.entry.digest for item in path]
     kinds = (*NOTES, Kind.EPISODE) if digests else ()
@@ -213,29 +210,30 @@ def list_note_ids(snapshot: Snapshot) -> list[int]:
 
 
 def find_notes(snapshot: Snapshot, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE)) -> list[LiveVersion]:
-    """The notes whose whole run stands on the path, where it stands; of several of one run all, the oldest first."""
+    """Return the notes whose whole run stands on the path, where it stands; of several of one run all, the oldest
+    first."""
     path = snapshot.path(0, snapshot.messages - 1) if snapshot.messages else []
     digests = [item.entry.digest for item in path]
     places: dict[bytes, list[int]] = {}
-    for at, one in enumerate(digests):
-        places.setdefault(one, []).append(at)
-    found: dict[int, LiveVersion] = {}
+    for at, digest in enumerate(digests):
+        places.setdefault(digest, []).append(at)
+    notes: dict[int, LiveVersion] = {}
     for kind in kinds if digests else ():
         for note in snapshot.notes(kind, SPAN_SCOPE, list(places)):
             for at in places[note.made.first]:
                 run = digests[at : at + len(note.made.span)]
                 if has_read(note.made, run):
-                    found[note.id] = LiveVersion(note, Span(at, at + len(run) - 1))
-    return [found[ident] for ident in sorted(found)]
+                    notes[note.id] = LiveVersion(note, Span(at, at + len(run) - 1))
+    return [notes[ident] for ident in sorted(notes)]
 
 
 def has_fragment(item: OnPath) -> bool:
-    """Whether there is something to analyse in a message."""
+    """Return whether there is something to analyse in a message."""
     return analysis.is_fragment(item.entry.message)
 
 
 LOOKED_AT = 8
-"""How many of the newest texts are looked at."""
+"""The newest texts that are looked at for a stale one: older ones reach less far."""
 
 
 def find_stale(
@@ -247,8 +245,9 @@ def find_stale(
     exact: LiveVersion | None,
     through: int | None = None,
 ) -> LiveVersion | None:
-    """The stale text that reaches furthest (to `through` at most), with what it stands for: all from `start`, where
-    the chains of its scope begin. None where the exact text reaches as far."""
+    """Return the stale text that reaches furthest (to `through` at most), with what it stands for: all from `start`,
+    where the chains of its scope begin. None where the exact text reaches as far, and where only one fold separates the
+    two: that fold is simply made again."""
     reached = exact_through = exact.span.last if exact else start - 1
     stands_for = exact.version.made.reach if exact else 0
     furthest: LiveVersion | None = None
@@ -265,11 +264,12 @@ def find_stale(
 
 
 MOST_TAIL = 256
-"""A tail that is counted in turns is never longer than this many messages, nor longer than its ceiling in tokens."""
+"""The longest tail that is counted in turns: more is never read to find where one begins. It is not longer than its
+ceiling in tokens either."""
 
 
 def resolve_tail(snapshot: Snapshot, rules: FoldRules) -> FoldRules:
-    """The rules, with a tail of turns counted in messages of this branch."""
+    """Return the rules, with a tail of turns counted in messages of this branch."""
     if not rules.tail_turns:
         return rules
     first = max(0, snapshot.messages - MOST_TAIL)

@@ -19,9 +19,9 @@ from previously.core.presence import Correction, HeardMessage, Presence, Run, fi
 from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
 from previously.core.versions import LiveVersion
-from previously.folds.boundary import scene_ends
+from previously.folds.boundary import is_scene_end
 from previously.folds.recap import FoldRules
-from previously.folds.tiling import Tile
+from previously.folds.tiles import Tile
 from previously.memory.notes import Walk, trace_states, walk_behind
 
 MOST_REMEMBERED = 4_096
@@ -125,7 +125,7 @@ def _read_heard(
             message.witnesses,
             noted.get(item.position),
             shared=opens,
-            ends=item.position in ends or (after is not None and scene_ends(item, after)),
+            ends=item.position in ends or (after is not None and is_scene_end(item, after)),
         )
 
 

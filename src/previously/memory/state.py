@@ -14,19 +14,19 @@ from previously.core.note import Note, parse_note
 from previously.core.people import update_people
 from previously.core.presence import Presence
 from previously.core.versions import Kind, NewVersion
-from previously.folds.analysis_answer import analysis_note
+from previously.folds.analysis import parse_analysis_note
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.scene_shape import scene_note
-from previously.folds.tiling import Tile
+from previously.folds.scene import parse_scene_note
+from previously.folds.tiles import Tile
 from previously.lore.reader_state import apply_note_for
 from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note, parse_state
 from previously.memory.notes import Walk
 
 MOST_REMEMBERED = 128
-"""How many states of earlier looks are remembered."""
+"""States of earlier looks that are remembered: a few for each of a few dozen stories at work."""
 
 LOOKED_BACK = 8
-"""How many notes may be new since a state that is remembered."""
+"""Notes that may be new since a state that is remembered: there is a look after each fold, and a fold adds few."""
 
 Notes = tuple[tuple[int, int, bool], ...]
 """Notes, where each ends (the same note may stand elsewhere after an edit), and whether only its lore counts."""
@@ -70,8 +70,8 @@ class States:
         witness: Witness | None = None,
         begun: State | None = None,
     ) -> State:
-        """The state where a walk ends, or at an earlier position; what people wrote aside. With a `witness`, as they
-        may know it: `begun` is then what they knew where the walk begins."""
+        """Return the state where a walk ends, or at an earlier position; what people wrote aside. With a `witness`, as
+        they may know it: `begun` is then what they knew where the walk begins."""
         last = seen.first + len(seen.path) - 1 if through is None else through
         tiles = _counting(seen, last)
         librarian = rules.timeline is Timeline.LIBRARIAN
@@ -101,7 +101,7 @@ class States:
         return replace(state, people=update_people(state.people, heard))
 
     def _nearest(self, count: int, looked: Callable[[int], Looked], begin: Callable[[], State]) -> tuple[State, int]:
-        """The state after most of so many notes that is remembered, and after how many."""
+        """Return the state after most of so many notes that is remembered, and after how many."""
         lengths = range(count, max(0, count - LOOKED_BACK), -1)
         for length in (*lengths, 0):
             state = self._known.get(looked(length))
@@ -124,7 +124,7 @@ class States:
 
 
 def _counting(seen: Walk, last: int) -> list[Tile]:
-    """The noted tiles of a walk, in path order; of those that end together the fragment first."""
+    """Return the noted tiles of a walk, in path order; of those that end together the fragment first."""
     tiles = [tile for tile in (*seen.fragments, *seen.scenes, *seen.updates) if tile.note and tile.span.last <= last]
     return sorted(tiles, key=lambda tile: (tile.span.last, len(tile.span)))
 
@@ -135,7 +135,7 @@ def _is_for_lore(seen: Walk, tile: Tile, *, librarian: bool) -> bool:
     if tile.note is None or tile.note.made.kind is not Kind.SCENE:
         return False
     first, last = tile.span.first, tile.span.last
-    return librarian or any(one.span.first <= last and first <= one.span.last for one in seen.updates)
+    return librarian or any(update.span.first <= last and first <= update.span.last for update in seen.updates)
 
 
 def _read(seen: Walk, tile: Tile, *, for_lore: bool) -> PlacedNote:
@@ -152,8 +152,8 @@ def _read(seen: Walk, tile: Tile, *, for_lore: bool) -> PlacedNote:
 def _note(made: NewVersion) -> Note:
     match made.kind:
         case Kind.ANALYSIS:
-            return analysis_note(made.text)
+            return parse_analysis_note(made.text)
         case Kind.SCENE:
-            return scene_note(made.text)
+            return parse_scene_note(made.text)
         case _:
             return parse_note(made.text)

@@ -1,1 +1,1 @@
-"""What is to be folded next on a branch: pure decisions over a snapshot, made into steps."""
+"""Plans: pure decisions over a snapshot about what is to be folded next, made into steps."""

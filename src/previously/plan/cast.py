@@ -1,7 +1,7 @@
-"""What each character is to be told next: all at once, each only of what they witnessed.
+"""Plans of what characters know: all are told at once, each only of what they witnessed.
 
-What must stay true: a character's memory reads no message that they did not witness, and the failure of one changes
-nobody else's. Where nothing was witnessed, nothing is asked.
+A character's memory reads no message that they did not witness, and the failure of one changes nobody else's. Where
+nothing was witnessed, nothing is asked.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from previously.core.people import People, Person, is_group, list_characters
 from previously.core.presence import Presence, PresenceSource
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, Status
-from previously.folds.cast import CastNote
+from previously.folds.cast import CastFold
 from previously.memory.known import cast_scope, find_asked_alone
 from previously.memory.notes import Walk
 from previously.plan.step import Look, Step, Together
 
 MOST_READ = 64
-"""How many witnessed messages one update reads; a longer absence or a long import takes several."""
+"""Witnessed messages that one update reads, so that its question stays short; a longer absence or a long import takes
+several."""
 
 MOST_PASSED = 1_024
-"""How many messages one look passes over to find one that was witnessed."""
+"""Messages that one look passes over to find one that was witnessed: as many as one walk through the notes."""
 
 TURN_OVER = "a turn is over"
 WITNESSED = "there is more that was witnessed"
@@ -43,8 +44,8 @@ class CastPlan:
         self._look = look
         self._presence = presence
 
-    def next(self, seen: Walk, people: People) -> Together | None:
-        """The updates that are due, one for each character who has witnessed something new."""
+    def plan_next(self, seen: Walk, people: People) -> Together | None:
+        """Return the updates that are due, one for each character who has witnessed something new."""
         mode = self._look.rules.cast
         if mode == "off" or (mode == "group" and not is_group(people)):
             return None
@@ -53,14 +54,14 @@ class CastPlan:
         through = self._turn_end() if mode == "turn" else seen.settled
         reason = TURN_OVER if mode == "turn" else WITNESSED
         presence = self._presence()
-        by_name = {one.name: one for one in people.values()}
+        by_name = {person.name: person for person in people.values()}
         asked = {presence.names.key(name): by_name[name] for name in list_characters(people)}  # each person once
-        steps = [self._update(one, through, reason, presence) for one in asked.values()]
-        found = tuple(step for step in steps if step)
-        return Together(found) if found else None
+        steps = [self._update(person, through, reason, presence) for person in asked.values()]
+        due = tuple(step for step in steps if step)
+        return Together(due) if due else None
 
     def _turn_end(self) -> int:
-        """The newest message that is no user's: what the user just said belongs to a turn that is not over."""
+        """Return the newest message that is no user's: what the user just said belongs to a turn that is not over."""
         end = self._snapshot.messages
         newest = self._snapshot.path(max(0, end - MOST_READ), end - 1)
         over = (item.position for item in reversed(newest) if item.entry.message.role is not Role.USER)
@@ -68,15 +69,15 @@ class CastPlan:
 
     def _update(self, person: Person, through: int, reason: str, presence: Presence) -> Step | None:
         scope = cast_scope(person.name, presence)
-        told = self._snapshot, person.name, presence
-        live = find_asked_alone(*told, firm=self._look.anew)
-        stood = find_asked_alone(*told) if self._look.anew else live
+        whose = self._snapshot, person.name, presence
+        live = find_asked_alone(*whose, firm=self._look.anew)
+        stood = find_asked_alone(*whose) if self._look.anew else live
         first = live.span.last + 1 if live else 0
         counts = _Counting(person, presence)
         run = self._run(counts, first, through)
         if not run or self._waits(scope, run):
             return None
-        asked = CastNote.of(
+        asked = CastFold.of(
             person.name,
             [replace(item.entry.message, witnesses=(person.name,)) for item in run if counts(item)],
             so_far=live.version.made.text if live else "",
@@ -91,7 +92,8 @@ class CastPlan:
         return Step(Kind.CAST, scope, run, live.version if live else None, asked, reason, replaces, rests_on=rests_on)
 
     def _run(self, counts: _Counting, first: int, through: int) -> list[OnPath]:
-        """The messages from `first` on that the next update stands for; none if nothing of them was witnessed."""
+        """Return the messages from `first` on that the next update stands for; none if nothing of them was
+        witnessed."""
         run: list[OnPath] = []
         read = 0
         while first + len(run) <= through and len(run) < MOST_PASSED:

@@ -1,4 +1,4 @@
-"""What to fold next: puts what notes, chapters and the recap need in order.
+"""The order of folds: finds the one that is due next among notes, chapters and the recap.
 
 What an update left unnoted comes first. Then a closed chapter gets its full form, then its short form, then the
 backbone takes it in, then the recap of the open chapter goes on; notes come last. So whatever is missing, for whatever
@@ -14,7 +14,6 @@ from previously.core.marks import SPAN_SCOPE, MarkKind, find_chapters
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, Version
 from previously.folds.boundary import Boundary
-from previously.folds.questions import amends
 from previously.folds.recap import NotDue
 from previously.memory.notes import resolve_tail
 from previously.memory.presence import Presences
@@ -28,13 +27,13 @@ from previously.plan.step import Look, Step, Together, Written
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A step, and what stands where its texts are to be made."""
+    """A step, with the texts that stand where its own are to be made."""
 
     step: Step
     loose: Mapping[Kind, Version]
     """Texts that are there, by kind, and wait to be made anew."""
     taken_back: bool
-    """Whether a person took back what was made of the same messages."""
+    """True if a person took back what was made of the same messages."""
 
 
 def find_due(
@@ -44,9 +43,9 @@ def find_due(
     returned together do not depend on one another."""
     look = replace(look, rules=resolve_tail(snapshot, look.rules))
     notes = NotePlan(snapshot, look, states, presences)
-    due = notes.missing() or _find_text_due(snapshot, look, states)
+    due = notes.plan_missing() or _find_text_due(snapshot, look, states)
     if isinstance(due, NotDue):
-        due = notes.next() or due
+        due = notes.plan_next() or due
     match due:
         case Step():
             return (prepare(snapshot, due),)
@@ -64,14 +63,14 @@ def _find_text_due(snapshot: Snapshot, look: Look, states: States) -> Step | Bou
     marks = snapshot.marks()
     *closed, current = find_chapters(marks)
     chapters = ChapterPlan(reader, recaps, ends, marks, closed)
-    waits = chapters.full_form()
+    waits = chapters.plan_full_form()
     if isinstance(waits, Step | Boundary):
         return waits
-    due = chapters.short_form() or chapters.backbone()
+    due = chapters.plan_short_form() or chapters.plan_backbone()
     if isinstance(due, Step):
         return due
     kept_open = [mark.position + 1 for mark in marks if mark.kind is MarkKind.KEPT_OPEN]
-    rest = recaps.next(current, max([current.first, *kept_open]))
+    rest = recaps.plan_next(current, max([current.first, *kept_open]))
     return (waits or due or rest) if isinstance(rest, NotDue) else rest
 
 
@@ -80,7 +79,7 @@ def prepare(snapshot: Snapshot, step: Step) -> Prepared:
     if isinstance(step.asked, Written):
         return Prepared(step, {}, taken_back=False)
     taken_back = was_taken_back(snapshot, step.kind, step.scope, step.key)
-    return Prepared(step, {} if amends(step.asked) else _find_loose(snapshot, step), taken_back)
+    return Prepared(step, {} if step.asked.amends else _find_loose(snapshot, step), taken_back)
 
 
 def _find_loose(snapshot: Snapshot, step: Step) -> dict[Kind, Version]:

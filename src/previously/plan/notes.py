@@ -1,7 +1,7 @@
-"""What is to be noted next: fragments, scenes, what each character knows, and snapshots of what follows from it all.
+"""Plans of notes: fragments, scenes, what each character knows, and snapshots of what follows from it all.
 
-What must stay true: a note is asked for once per run of messages, wherever that stands; a snapshot is made only of what
-is wholly noted before it; nothing that somebody did not witness is part of what is asked about them.
+A note is asked for once per run of messages, wherever that stands; a snapshot is made only of what is wholly noted
+before it; nothing that somebody did not witness is part of what is asked about them.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from previously.core.errors import BadInput
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
 from previously.core.messages import Message
 from previously.core.path import OnPath, Span, find_position
-from previously.core.presence import NEWCOMER, Presence
+from previously.core.presence import NEWCOMER, Presence, find_speaker
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, Status, Version
-from previously.folds.analysis import AnalysisNote
-from previously.folds.note_context import NoteContext
-from previously.folds.questions import Question
-from previously.folds.recap import FoldRules, Timeline, first_position, story_messages
-from previously.folds.rendering import speaker_of, told
-from previously.folds.scene import SceneNote
-from previously.folds.tiling import Tile
+from previously.folds.analysis import AnalysisFold
+from previously.folds.context import NoteContext
+from previously.folds.fold import Fold
+from previously.folds.prompts.templates import name_speaker, render_message
+from previously.folds.recap import FoldRules, Timeline, find_first_position, skip_opening
+from previously.folds.scene import SceneFold
+from previously.folds.tiles import Tile
 from previously.lore.current_state import CurrentState
 from previously.lore.state import EMPTY_STATE, State, render_state
 from previously.lore.threads import Threads
@@ -47,7 +47,7 @@ from previously.plan.step import Look, Step, Together, Written
 from previously.plan.updates import UpdatePlan
 
 SNAPSHOT_MESSAGES = 256
-"""When so many messages behind a snapshot are noted, the next one is made."""
+"""Noted messages behind a snapshot after which the next one is made: a quarter of what one walk goes through."""
 
 FRAGMENT = "a new fragment"
 ASKED_AGAIN = "asked for again"
@@ -55,10 +55,10 @@ SCENE_OVER = "a scene is over"
 SNAPSHOT = "what follows from the notes so far"
 
 MOST_TOGETHER = 256
-"""How many fragments are quoted at the same time: enough that looking for them costs little beside it."""
+"""Fragments that are quoted at the same time: enough that looking for them costs little beside it."""
 
 MOST_WAITING = 1_024
-"""How many notes may wait to be approved without being asked for again."""
+"""Notes that may wait to be approved without being asked for again: those of one walk."""
 
 
 class NotePlan:
@@ -78,21 +78,21 @@ class NotePlan:
         self._presences = presences
         self._updates = UpdatePlan(snapshot, look.rules, states, anew=look.anew)
 
-    def missing(self) -> Step | Together | None:
+    def plan_missing(self) -> Step | Together | None:
         """Return the step that makes what an update left unnoted, which comes before all else: later updates are told
         what is open. Where more was noted than one look goes through, a snapshot, for the same reason. None where
         nothing is missing, or nobody could note it."""
         if self._rules.timeline is not Timeline.RECAP or not self._look.amends or not self._snapshot.messages:
             return None
         seen = walk(self._snapshot, self._rules, firm=self._look.anew)
-        found = self._updates.missing(seen)
-        if found or seen.whole or not seen.updates:
-            return found
+        missing = self._updates.plan_missing(seen)
+        if missing or seen.whole or not seen.updates:
+            return missing
         state = self._state(seen)
         return state if not self._look.anew or _is_firm(state) else None
 
-    def next(self) -> Step | Together | None:
-        """The next notes to be made, or a snapshot; None if there is nothing to do."""
+    def plan_next(self) -> Step | Together | None:
+        """Return the next notes to be made, or a snapshot; None if there is nothing to do."""
         if not self._snapshot.messages:
             return None
         seen = walk(self._snapshot, self._rules, firm=self._look.anew)
@@ -103,30 +103,31 @@ class NotePlan:
         if not self._look.quotes:  # else what is learnt waits for a model, rather than being taken for noted
             people = self._states.reduce(seen, self._rules).people
             steps = CastPlan(self._snapshot, self._look, self._presence)
-            cast = steps.next(seen, people)
+            cast = steps.plan_next(seen, people)
             if cast:
                 return cast
         return self._state(seen)
 
     def _analyses(self, seen: Walk, *, shared: bool) -> Step | Together | None:
-        """The oldest fragment without its analysis; where nothing before it is read, several at the same time."""
+        """Return the oldest fragment without its analysis; where nothing before it is read, several at the same
+        time."""
         waiting = self._waiting(Kind.ANALYSIS) if seen.fragments else frozenset()
-        found: list[Step] = []
+        steps: list[Step] = []
         for tile, item in zip(seen.fragments, seen.path, strict=False):
             if not has_fragment(item) or not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
-            if len(found) == MOST_TOGETHER:
+            if len(steps) == MOST_TOGETHER:
                 break
-            asked = AnalysisNote((item.entry.message,), again=_stood_in(tile.note), first=item.position)
+            asked = AnalysisFold((item.entry.message,), again=_stood_in(tile.note), first=item.position)
             if self._look.quotes:
-                found.append(_step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT))
+                steps.append(_step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT))
                 continue
             context = self._context(seen, tile, asked.delta, shared=shared)
             return _step(Kind.ANALYSIS, seen, tile, replace(asked, context=context), FRAGMENT)
-        return Together(tuple(found)) if found else None
+        return Together(tuple(steps)) if steps else None
 
     def _scene(self, seen: Walk, *, shared: bool) -> Step | None:
-        """The oldest scene that is over and not noted."""
+        """Return the oldest scene that is over and not noted."""
         if not has_scene_notes(self._rules):
             return None
         waiting = self._waiting(Kind.SCENE) if seen.scenes else frozenset()
@@ -137,7 +138,7 @@ class NotePlan:
             if self._rules.timeline is Timeline.RECAP and tile.span.last not in ends:
                 continue  # updates note what it did, and nobody asked for it
             run = seen.run(tile)
-            asked = SceneNote(delta=story_messages(run), again=_stood_in(tile.note), first=first_position(run))
+            asked = SceneFold(delta=skip_opening(run), again=_stood_in(tile.note), first=find_first_position(run))
             if not self._look.quotes:
                 asked = replace(asked, context=self._context(seen, tile, asked.delta, shared=shared))
             return _step(Kind.SCENE, seen, tile, asked, SCENE_OVER)
@@ -146,7 +147,7 @@ class NotePlan:
     def _context(self, seen: Walk, tile: Tile, delta: Sequence[Message], *, shared: bool) -> NoteContext:
         """Return what a note of a tile is told of the story before it."""
         first = tile.span.first
-        about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in delta)
+        about = "\n".join(f"{name_speaker(message)}: {render_message(message)}" for message in delta)
         if shared:
             state = self._states.reduce(seen, self._rules, through=first - 1)
             state = apply_hand_records(self._snapshot, state, first)
@@ -163,21 +164,21 @@ class NotePlan:
         states: list[State] = []
         for name in (NEWCOMER, *sorted(presence.names.keys)):
             if presence.knows_span(name, tile.span):
-                told = self._snapshot, self._rules
-                states.append(read_witness_state(*told, before, Witness(name, presence), self._states, first - 1))
+                place = self._snapshot, self._rules
+                states.append(read_witness_state(*place, before, Witness(name, presence), self._states, first - 1))
         return common_state(states)
 
     def _presence(self) -> Presence:
         whole = walk_to_the_end(self._snapshot, self._rules, exact=True)
         players = self._states.reduce(whole, self._rules).players
-        voices = {one.name: one.character for one in players.values()}
+        voices = {player.name: player.character for player in players.values()}
         return self._presences.read(self._snapshot, self._rules, whole, voices=voices)
 
     def _wanting(self, note: Version | None) -> bool:
         return note is None or (self._look.anew and not note.firm)
 
     def _waiting(self, kind: Kind) -> frozenset[bytes]:
-        """Of which runs a note waits for a person to approve it."""
+        """Return the keys of the runs of which a note waits for a person to approve it."""
         pending = self._snapshot.newest_versions(kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
         return frozenset(version.made.key for version in pending)
 
@@ -204,15 +205,15 @@ def common_state(states: Sequence[State]) -> State:
     """Return what is the same in all of some states: entries, threads, lines of the state; nothing for none."""
     if not states:
         return EMPTY_STATE
-    one, *others = states
-    lore = {key: entry for key, entry in one.lore.items() if all(other.lore.get(key) == entry for other in others)}
-    threads = [thread for thread in one.threads.threads if all(thread in other.threads.threads for other in others)]
-    items = [item for item in one.current.items if all(item in other.current.items for other in others)]
+    first, *others = states
+    lore = {key: entry for key, entry in first.lore.items() if all(other.lore.get(key) == entry for other in others)}
+    threads = [thread for thread in first.threads.threads if all(thread in other.threads.threads for other in others)]
+    items = [item for item in first.current.items if all(item in other.current.items for other in others)]
     return State(lore, Threads(tuple(threads)), CurrentState(tuple(items)))
 
 
-def _step(kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> Step:
-    """The step that makes a note, in place of one that it was asked to replace."""
+def _step(kind: Kind, seen: Walk, tile: Tile, asked: Fold, reason: str) -> Step:
+    """Return the step that makes a note, in place of one that it was asked to replace."""
     replaces = tile.note.made.replaces if tile.note else None
     return Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason, replaces)
 
@@ -250,10 +251,10 @@ def plan_analyses(snapshot: Snapshot, rules: FoldRules, position: int | None, *,
 
 
 def _plan_analysis(snapshot: Snapshot, item: OnPath, note: Version | None, state: State) -> Step:
-    asked = AnalysisNote((item.entry.message,), first=item.position)
+    asked = AnalysisFold((item.entry.message,), first=item.position)
     if snapshot.all_witnessed():
         state = apply_hand_records(snapshot, state, item.position)
-        about = f"{speaker_of(item.entry.message)}: {told(item.entry.message)}"
+        about = f"{find_speaker(item.entry.message)}: {render_message(item.entry.message)}"
         asked = replace(asked, context=read_background(snapshot, item.position, state, about))
     reason = ASKED_AGAIN if note else FRAGMENT
     replaces = note.id if note else None

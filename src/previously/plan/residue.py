@@ -1,4 +1,4 @@
-"""Residue of a fold that has to go: states of notes that were made anew, and texts that tell of removed words."""
+"""Leftovers of a fold that have to go: states of notes that were made anew, texts that tell of removed words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from previously.core.note import parse_note, render_note_words
 from previously.core.path import Span
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, LiveVersion, NewVersion
-from previously.folds.checks import residue
-from previously.folds.rendering import told
-from previously.folds.request import Amends
+from previously.folds.checks.residue import find_residue
+from previously.folds.fold import Amends
+from previously.folds.prompts.templates import render_message
 from previously.memory.notes import find_notes
 
 
@@ -17,14 +17,14 @@ def find_outdated_states(snapshot: Snapshot, since: int) -> list[int]:
     return [version for _, last, version in snapshot.cover(Kind.STATE) if last >= since]
 
 
-def find_residue(snapshot: Snapshot, amends: Amends, since: int) -> list[LiveVersion]:
+def find_tainted(snapshot: Snapshot, amends: Amends, since: int) -> list[LiveVersion]:
     """Return what stands behind a change and still tells of removed words: it saw a text that told of them."""
-    removed = [told(message) for message in amends.removed]
-    suspects = [live for live in _find_behind(snapshot, since) if residue(removed, amends.kept, _words(live))]
+    removed = [render_message(message) for message in amends.removed]
+    suspects = [live for live in _find_behind(snapshot, since) if find_residue(removed, amends.kept, _words(live))]
     path = snapshot.path(0, snapshot.messages - 1) if suspects else []
-    said = [f"{item.entry.message.speaker}: {told(item.entry.message)}" for item in path]
+    said = [f"{item.entry.message.speaker}: {render_message(item.entry.message)}" for item in path]
     # What another message said before has not gone.
-    return [live for live in suspects if residue(removed, said[: live.span.last + 1], _words(live))]
+    return [live for live in suspects if find_residue(removed, said[: live.span.last + 1], _words(live))]
 
 
 def _find_behind(snapshot: Snapshot, since: int) -> list[LiveVersion]:

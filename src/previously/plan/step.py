@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 from previously.core.digests import span_key
 from previously.core.path import OnPath, Span
 from previously.core.versions import Kind, Version
-from previously.folds.questions import Question
+from previously.folds.fold import Fold
 from previously.folds.recap import FoldRules
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What code has put together from memory that is there: nothing is asked."""
+    """A text that code has put together from memory that is there: nothing is asked."""
 
     text: str
     made_by: str
     firm: bool = True
     """False where some of that memory only stands in for better: then this does too."""
     carry: str = ""
-    """What it has to be held against when it is read; never shown."""
+    """A text against which it is held when it is read; never shown."""
     model: str = ""
-    """Who wrote its words, where they are taken over from a text that is there; and what was asked."""
+    """The model that wrote its words, where they are taken over from a text that is there; and what was asked."""
     prompt_hash: str = ""
     unverified: tuple[str, ...] = ()
     """Sentences of it for which no support was found in what was read."""
@@ -50,33 +50,33 @@ class Step:
     scope: str
     run: Sequence[OnPath]
     before: Version | None
-    asked: Question | Written
+    asked: Fold | Written
     reason: str
     replaces: int | None = None
     """The version of the same run in whose place it is made."""
     by_request: bool = False
-    """Whether somebody asked for it though nothing changed."""
+    """True if somebody asked for it though nothing changed."""
     beside: Mapping[Kind, int] = field(default_factory=dict)
     """The notes of the same run in whose place those are made that come with it."""
     rests_on: str = ""
-    """What is kept with what is made: what stands for the presence it rests on, or the cuts in what it is made from."""
+    """The carry that is kept with it: what stands for the presence it rests on, or the cuts in what it is made from."""
     others: Mapping[Kind, Step] = field(default_factory=dict)
-    """What else the same answer gives that is no note of the same run, each as it would be made by itself. One that is
-    written already comes with it in any case."""
+    """The steps whose texts the same answer gives and that are no note of the same run, each as it would be made by
+    itself. One that is written already comes with it in any case."""
 
     @property
     def span(self) -> Span:
-        """Where its run stands."""
+        """Return the positions of its run."""
         return Span(self.run[0].position, self.run[-1].position)
 
     @property
     def key(self) -> bytes:
-        """The span key of its run."""
+        """Return the span key of its run."""
         return span_key(item.entry.digest for item in self.run)
 
     @property
     def first(self) -> bytes:
-        """The digest of the first message of its run."""
+        """Return the digest of the first message of its run."""
         return self.run[0].entry.digest
 
 
@@ -90,17 +90,17 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look at a story may assume."""
+    """The assumptions of one look at a story."""
 
     rules: FoldRules
     amends: bool
-    """Whether the folder can set a text right."""
+    """True if the writer can set a text right."""
     anew: bool
-    """Whether what is not firm is to be made anew."""
+    """True if what is not firm is to be made anew."""
     pressed: bool
-    """Whether a view had no room for a message outside the tail."""
+    """True if a view had no room for a message outside the tail."""
     failed: Collection[tuple[Kind, str]]
     """Texts that could not be had in this call: one whose amending failed is folded again instead, a short form waits
     for the next call."""
     quotes: bool = False
-    """Whether the folder only quotes: it reads a note's own messages and nothing before them."""
+    """True if the writer only quotes: it reads a note's own messages and nothing before them."""

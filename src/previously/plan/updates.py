@@ -15,11 +15,11 @@ from previously.core.scripts import casefold, count_words
 from previously.core.snapshot import Snapshot
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version, has_read
-from previously.folds.missing_notes import Wanted, find_missing
+from previously.folds.context import UpdateContext
+from previously.folds.prompts.templates import name_speaker, render_message
 from previously.folds.recap import AGAIN, FoldRules
-from previously.folds.rendering import speaker_of, told
-from previously.folds.tiling import newest
-from previously.folds.update import UPDATED, Context, Part, UpdateFold
+from previously.folds.tiles import MissingNote, find_missing, find_newest
+from previously.folds.update import UPDATED, Part, UpdateFold
 from previously.lore.state import State
 from previously.lore.threads import choose_shown_threads
 from previously.memory.background import apply_hand_records, divide_known, list_open, read_texts_before
@@ -28,7 +28,7 @@ from previously.memory.state import States
 from previously.plan.step import Step
 
 THREAD_TOKENS = 600
-"""What the open threads may take together: some twenty of the length that is asked for. With 500, promises of the first
+"""Tokens of the open threads together: some twenty of the length that is asked for. With 500, promises of the first
 fold were shown no more and stood open when they had been kept."""
 
 SMALL_CHAPTER, SMALL_RECAP = 4_000, 300
@@ -40,7 +40,7 @@ WORDS_SHARE, FEWEST_WORDS = 4, 60
 whoever is asked for more than there is to tell pads it."""
 
 MOST_WAITING = 64
-"""How many notes may wait to be approved without being asked for again."""
+"""Notes that may wait to be approved without being asked for again."""
 
 CHANGED, NO_NOTE_YET = "a message of it was changed", "it has no note yet"
 
@@ -63,10 +63,10 @@ class UpdatePlan:
         state = apply_hand_records(self._snapshot, state, first)
         bridge = self._snapshot.path(first - 1, first - 1) if first else []
         messages = (item.entry.message for item in run)
-        about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in messages)
+        about = "\n".join(f"{name_speaker(message)}: {render_message(message)}" for message in messages)
         lists = list_open(state, first, about)
         known, others = divide_known(state.known, about)
-        context = Context(
+        context = UpdateContext(
             before=before,
             recap=so_far if recap is None else recap,
             bridge=bridge[0].entry.message if bridge else None,
@@ -81,36 +81,36 @@ class UpdatePlan:
 
     def ask_bare(self, run: Sequence[OnPath], recap: str) -> UpdateFold:
         """Return the question for a writer who reads the messages and the recap before them, and nothing else."""
-        return self._fold(run, Context(recap=recap), Part.WHOLE)
+        return self._fold(run, UpdateContext(recap=recap), Part.WHOLE)
 
-    def _fold(self, run: Sequence[OnPath], context: Context, part: Part, *, again: bool = False) -> UpdateFold:
+    def _fold(self, run: Sequence[OnPath], context: UpdateContext, part: Part, *, again: bool = False) -> UpdateFold:
         first = run[0].position
         messages = tuple(item.entry.message for item in run)
         skipped = len(find_opening(run)) if first == 0 else 0
         return UpdateFold(messages, context, part, self._words(run, context), first, skipped, again=again)
 
-    def _words(self, run: Sequence[OnPath], context: Context) -> int:
+    def _words(self, run: Sequence[OnPath], context: UpdateContext) -> int:
         """Return how long the recap should be: shorter while there is little to tell."""
         target = self._rules.recap.target_words
-        tokens = sum(estimate_tokens(told(item.entry.message)) for item in run)
+        tokens = sum(estimate_tokens(render_message(item.entry.message)) for item in run)
         if not target:
             return 0
         if not context.recap and tokens < SMALL_CHAPTER:
             target = min(target, SMALL_RECAP)
         return min(target, max(FEWEST_WORDS, count_words(context.recap) + tokens // WORDS_SHARE))
 
-    def beside(self, run: Sequence[OnPath]) -> dict[Kind, int]:
+    def find_beside(self, run: Sequence[OnPath]) -> dict[Kind, int]:
         """Return the episode and the note that this very run has, in whose place new ones are made."""
-        found: dict[Kind, int] = {}
+        beside: dict[Kind, int] = {}
         digests = [item.entry.digest for item in run]
         for kind in (Kind.EPISODE, Kind.NOTE):
             notes = self._snapshot.notes(kind, SPAN_SCOPE, digests[:1])
-            note = newest([one for one in notes if has_read(one.made, digests)])
+            note = find_newest([note for note in notes if has_read(note.made, digests)])
             if note:
-                found[kind] = note.id
-        return found
+                beside[kind] = note.id
+        return beside
 
-    def missing(self, seen: Walk) -> Step | None:
+    def plan_missing(self, seen: Walk) -> Step | None:
         """Return the step that makes the oldest episode or note that is missing; None if none is."""
         if not seen.path:
             return None
@@ -120,19 +120,19 @@ class UpdatePlan:
         wanted = find_missing(region, seen.episodes, seen.updates, self._rules.recap.due_messages, anew=self._anew)
         waiting = self._waiting() if wanted else frozenset()
         last = seen.first + len(seen.path) - 1
-        for one in wanted:
-            if one.span.last == last and one.span.first > seen.first and not seen.whole:
+        for missing in wanted:
+            if missing.span.last == last and missing.span.first > seen.first and not seen.whole:
                 continue  # what has its episode may reach over the end of the look: the next look begins before it
-            run = seen.path[one.span.first - seen.first : one.span.last - seen.first + 1]
-            step = self._missing_step(one, run)
+            run = seen.path[missing.span.first - seen.first : missing.span.last - seen.first + 1]
+            step = self._missing_step(missing, run)
             if step.key not in waiting:
                 return step
         return None
 
-    def _missing_step(self, wanted: Wanted, run: Sequence[OnPath]) -> Step:
+    def _missing_step(self, wanted: MissingNote, run: Sequence[OnPath]) -> Step:
         asked = self.ask(run, wanted.part, again=wanted.again)
         reason = AGAIN if wanted.stand_ins else CHANGED if wanted.part.has_episode else NO_NOTE_YET
-        beside = {other: ident for other, ident in (self.beside(run)).items() if other is not asked.kind}
+        beside = {other: ident for other, ident in self.find_beside(run).items() if other is not asked.kind}
         return Step(asked.kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
 
     def lacks_first(self, seen: Walk) -> bool:
@@ -141,10 +141,10 @@ class UpdatePlan:
         if not seen.updates or seen.updates[0].span.first <= seen.first:
             return False
         first, end = seen.first, seen.updates[0].span.first
-        told = {
+        without = {
             at for span, updated in self._told(first, end - 1) if not updated for at in range(span.first, span.last + 1)
         }
-        return len(told) < end - first
+        return len(without) < end - first
 
     def _told_by_updates(self, seen: Walk) -> list[Span]:
         """Return the spans of a walk that updates told, in path order. What is about to be told anew is left out: its
@@ -155,31 +155,31 @@ class UpdatePlan:
     def _told(self, first: int, last: int, *, firm: bool = False) -> list[tuple[Span, bool]]:
         """Return the spans that recaps and chapters tell of from one position to another, each with whether an update
         told it."""
-        found: list[tuple[Span, bool]] = []
+        spans: list[tuple[Span, bool]] = []
         for kind in (Kind.RECAP, Kind.CHAPTER):
             for begin, end, ident in self._snapshot.cover(kind, firm=firm):
                 if end >= first and begin <= last:
                     version = self._snapshot.version(ident)
                     updated = version is not None and UPDATED in version.made.carry.split() and self._stays(version)
-                    found.append((Span(max(begin, first), min(end, last)), updated))
-        return found
+                    spans.append((Span(max(begin, first), min(end, last)), updated))
+        return spans
 
     def _stays(self, version: Version) -> bool:
         """Return whether a recap is not about to be made anew: that gives episode and note too."""
         return version.firm or not self._anew
 
     def _waiting(self) -> frozenset[bytes]:
-        found: list[Version] = []
+        pending: list[Version] = []
         for kind in (Kind.EPISODE, Kind.NOTE):
-            found += self._snapshot.newest_versions(kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
-        return frozenset(version.made.key for version in found)
+            pending += self._snapshot.newest_versions(kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
+        return frozenset(version.made.key for version in pending)
 
 
 def _threads(state: State, first: int, about: str) -> tuple[tuple[str, str], ...]:
     """Return the open threads that are shown: as many as there is room for, those that matter most."""
-    still_open = [one for one in state.threads.threads if one.opened < first]
+    still_open = [thread for thread in state.threads.threads if thread.opened < first]
     return tuple(
-        (one.id, one.text) for one in choose_shown_threads(still_open, first, about, most_tokens=THREAD_TOKENS)
+        (thread.id, thread.text) for thread in choose_shown_threads(still_open, first, about, most_tokens=THREAD_TOKENS)
     )
 
 
@@ -196,11 +196,11 @@ def _tellers(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:
 
 def _voices(people: People, run: Sequence[OnPath]) -> dict[str, bool]:
     """Return who writes in a run, and whether as a user; whoever plays in the story at all is a player."""
-    plays = {key for key, one in people.items() if one.plays}
-    found: dict[str, bool] = {}
+    plays = {key for key, person in people.items() if person.plays}
+    voices: dict[str, bool] = {}
     for item in run:
         message = item.entry.message
         name = (message.speaker or "").strip()
         if name and casefold(name) not in NARRATORS:
-            found[name] = found.get(name, False) or message.role.value == "user" or casefold(name) in plays
-    return found
+            voices[name] = voices.get(name, False) or message.role.value == "user" or casefold(name) in plays
+    return voices

@@ -1,12 +1,14 @@
-"""Folding a conversation without a store: the plan is made, a brief is written where it needs one, and all is proved.
+"""Fold a conversation without a store: the plan is made, a brief is written where it needs one, and all is proved.
 
-What must stay true: what comes back is either folded, with every proof, or what was given with interrupted calls
-mended, and the reason; a folder is asked at most once; nothing is written anywhere.
+What comes back is either folded, with every proof, or what was given with interrupted calls mended, and the reason. A
+writer is asked at most once, and nothing is written anywhere. Whatever a caller gives is either used or refused in one
+sentence that names it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -16,13 +18,12 @@ from previously.core.messages import Message, Role
 from previously.core.pairing import Mended, mend
 from previously.core.tokens import Counter
 from previously.core.versions import Cost
-from previously.folds.brief import BriefNote
-from previously.folds.briefs.bounding import bounded
-from previously.folds.briefs.compacting import brief_text, compose, plan
-from previously.folds.briefs.plans import NothingToFold
-from previously.folds.briefs.proofs import Fault, prove, whole_tokens
-from previously.folds.briefs.rules import MOST_BRIEF_TOKENS, CompactRules
-from previously.folds.briefs.sections import parse, render
+from previously.folds.brief import BriefFold
+from previously.folds.brief_checks import bound_brief
+from previously.folds.conversation.compaction import compose_conversation, plan_compaction, read_brief_text
+from previously.folds.conversation.proofs import Disproved, count_whole, prove
+from previously.folds.conversation.rules import MOST_BRIEF_TOKENS, CompactRules, NothingToFold
+from previously.folds.conversation.sections import parse_brief, render_brief
 from previously.formats.conversations import (
     Conversation,
     Dialect,
@@ -34,11 +35,13 @@ from previously.formats.conversations import (
 )
 from previously.models.client import Model
 from previously.models.tokenizers import find_counter
-from previously.runtime.conversation_arguments import System, Tools, check_model, check_numbers, places, texts_beside
-from previously.runtime.folder import BuiltinFolder, Folder
-from previously.runtime.model_folder import ModelFolder
+from previously.runtime.model_writer import ModelWriter
 from previously.runtime.prompts import load_prompts
-from previously.runtime.spending import NOTHING
+from previously.runtime.spend_limits import NOTHING
+from previously.runtime.writer import BuiltinWriter, MemoryWriter
+
+System = str | Sequence[Mapping[str, Any]] | None
+Tools = Sequence[Mapping[str, Any]] | None
 
 Status = Literal["folded", "nothing to fold"]
 FOLDED: Status = "folded"
@@ -59,16 +62,16 @@ class Compacted:
     reason: str
     messages: tuple[Message, ...]
     origin: tuple[int | None, ...]
-    """Where each message stood in what was given; None = it was made here."""
+    """The place of each message in what was given; None = it was made here."""
     before_tokens: int
     tokens: int
     """All that a request with these messages takes."""
     brief: str | None = None
-    """What was written; None = nothing was, though outputs may have been left out."""
+    """The brief that was written; None = none was, though outputs may have been left out."""
     brief_at: int | None = None
-    """Where a brief stands now, this one or an earlier one."""
+    """The place of a brief now, this one or an earlier one."""
     folded: int = 0
-    """How many messages the brief tells of,"""
+    """The number of messages the brief tells of,"""
     pruned: int = 0
     """and how many tool outputs were left out of the others."""
     interrupted: int = 0
@@ -82,7 +85,7 @@ async def compact(
     messages: Sequence[Message],
     rules: CompactRules,
     counter: Counter,
-    folder: Folder,
+    folder: MemoryWriter,
     *,
     brief_at: int | None = None,
     pins: Iterable[int] = (),
@@ -92,33 +95,33 @@ async def compact(
     whole = mend(messages)
     said = whole.messages
     earlier = None if brief_at is None else whole.now_at(brief_at)
-    held = frozenset(at for pin in pins if (at := whole.now_at(pin)) is not None)
-    size = whole_tokens(said, rules, counter)
-    found = plan(said, rules, counter, brief_at=earlier, extra_pins=held)
-    if isinstance(found, NothingToFold):
-        return _as_it_was(whole, found.reason, size, earlier)
+    pinned = frozenset(at for pin in pins if (at := whole.now_at(pin)) is not None)
+    size = count_whole(said, rules, counter)
+    plan = plan_compaction(said, rules, counter, brief_at=earlier, extra_pins=pinned)
+    if isinstance(plan, NothingToFold):
+        return _as_it_was(whole, plan.reason, size, earlier)
     brief: str | None = None
     reply = None
-    if found.head:
-        before = "" if earlier is None else brief_text(said[earlier])
-        note = BriefNote(tuple(said[at] for at in found.head), before, most_tokens=found.brief_tokens)
+    if plan.head:
+        before = "" if earlier is None else read_brief_text(said[earlier])
+        note = BriefFold(tuple(said[at] for at in plan.head), before, most_tokens=plan.brief_tokens)
         reply = await folder.write(note)
-        brief = _within(reply.text, found.brief_tokens, counter)
-    after = compose(said, found, brief)
-    proved = prove(said, after, found, rules, counter, brief)
-    if isinstance(proved, Fault):
+        brief = _within(reply.text, plan.brief_tokens, counter)
+    after = compose_conversation(said, plan, brief)
+    proved = prove(said, after, plan, rules, counter, brief)
+    if isinstance(proved, Disproved):
         return _as_it_was(whole, proved.reason, size, earlier)
     return Compacted(
         FOLDED,
-        _told(len(found.head), sum(map(len, found.pruned.values())), proved.before_tokens, proved.after_tokens),
+        _told(len(plan.head), sum(map(len, plan.pruned.values())), proved.before_tokens, proved.after_tokens),
         after.messages,
         tuple(None if at is None else whole.origin[at] for at in after.origin),
         proved.before_tokens,
         proved.after_tokens,
         brief,
         after.brief_at,
-        len(found.head),
-        sum(map(len, found.pruned.values())),
+        len(plan.head),
+        sum(map(len, plan.pruned.values())),
         whole.interrupted,
         reply.made_by if reply else "",
         reply.reason if reply else "",
@@ -140,17 +143,17 @@ def _told(folded: int, pruned: int, before: int, after: int) -> str:
 
 
 def _within(brief: str, most_tokens: int, counter: Counter) -> str:
-    """The brief under its cap as this counter counts: what writes it can only estimate."""
+    """Return the brief under its cap as this counter counts: what writes it can only estimate."""
     room = most_tokens
     while counter.tokens(brief) > most_tokens and room > 0:
         room = room * 9 // 10
-        brief = render(bounded(parse(brief), room).brief)
+        brief = render_brief(bound_brief(parse_brief(brief), room).brief)
     return brief
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedConversation:
-    """What `fold_conversation` gives back."""
+    """The result of `fold_conversation`."""
 
     status: Status
     reason: str
@@ -190,13 +193,13 @@ async def fold_conversation_async(
     tokenizer: str = "estimate",
     model: Model | None = None,
     model_window: int = MODEL_WINDOW_TOKENS,
-    folder: Folder | None = None,
+    folder: MemoryWriter | None = None,
 ) -> FoldedConversation:
     """Fold an agent's conversation so that it fits `budget` tokens, system prompt and tools included, and goes on.
 
     `messages` is a list as OpenAI's chat, Anthropic's or OpenAI's Responses API has it, or a request body. The newest
     turns stay as they are, as do system messages, rules and the newest request; `pins` are positions of more. Without
-    a `model` the built-in folder writes. `earlier` is what the fold before gave back. Nothing is kept anywhere.
+    a `model` the built-in writer writes. `earlier` is what the fold before gave back. Nothing is kept anywhere.
     """
     check_numbers(budget=budget, tail_tokens=tail_tokens, brief_tokens=brief_tokens)
     check_numbers(tail_turns=tail_turns, model_window=model_window)
@@ -206,19 +209,19 @@ async def fold_conversation_async(
     dialect = _dialect(to)
     if dialect not in (None, given.dialect):
         given = put_system_first(given)
-    beside = [given.beside, *texts_beside(system, tools)]
+    beside = [given.beside, *render_beside(system, tools)]
     rules = CompactRules(
         budget,
-        sum(counter.tokens(one) for one in beside if one),
+        sum(counter.tokens(text) for text in beside if text),
         tail_turns,
         tail_tokens,
         brief_tokens=_brief_cap(brief_tokens, None if model is None and folder is None else model_window),
     )
-    held = [*given.pins, *(given.led + pin for pin in places(pins, len(given.drafts) - given.led))]
+    pinned = [*given.pins, *(given.led + pin for pin in read_pins(pins, len(given.drafts) - given.led))]
     brief_at = _earlier_brief(given.messages, earlier if earlier is not None else given.earlier)
     if folder is None:
-        folder = ModelFolder(model, load_prompts(), window_tokens=model_window) if model else BuiltinFolder()
-    done = await compact(given.messages, rules, counter, folder, brief_at=brief_at, pins=held)
+        folder = ModelWriter(model, load_prompts(), window_tokens=model_window) if model else BuiltinWriter()
+    done = await compact(given.messages, rules, counter, folder, brief_at=brief_at, pins=pinned)
     return FoldedConversation(
         done.status,
         done.reason,
@@ -240,7 +243,8 @@ async def fold_conversation_async(
 
 
 def _brief_cap(given: int | None, window: int | None) -> int:
-    """What a brief may take: what was asked for, as long as the model that is to read it again has room for it."""
+    """Return the tokens of a brief: what was asked for, as long as the model that is to read it again has room for
+    it."""
     wanted = given or MOST_BRIEF_TOKENS
     return wanted if window is None else min(wanted, max(1, window // WINDOWS_OF_A_BRIEF))
 
@@ -253,10 +257,75 @@ def _dialect(name: str | None) -> Dialect | None:
 
 
 def _earlier_brief(messages: Sequence[Message], earlier: object) -> int | None:
-    """Where the brief stands that an earlier fold wrote: it is known by what that fold said, never by its words."""
+    """Return the place of the brief that an earlier fold wrote: it is known by what that fold said, never by its
+    words."""
     digest = earlier.get("brief") if isinstance(earlier, Mapping) else None
-    return next((at for at, one in enumerate(messages) if one.role is Role.USER and _digest(one) == digest), None)
+    return next(
+        (at for at, message in enumerate(messages) if message.role is Role.USER and _digest(message) == digest), None
+    )
 
 
 def _digest(message: Message) -> str:
     return hashlib.sha256(message.text.encode()).hexdigest()
+
+
+def check_numbers(**numbers: object) -> None:
+    """Refuse what is no whole number; None is one that was not given."""
+    for name, given in numbers.items():
+        if given is not None and not _is_number(given):
+            raise BadInput(f"`{name}` is a whole number, not {_shown(given)}.")
+
+
+def check_model(model: object) -> None:
+    """Refuse what cannot be asked."""
+    if model is not None and not (callable(getattr(model, "ask", None)) and not isinstance(model, type)):
+        raise BadInput(
+            f"`model` is an object that can be asked, such as an OpenAICompatibleModel, not {_shown(model)}."
+        )
+
+
+def render_beside(system: object, tools: object) -> list[str]:
+    """Return the system prompt and the tools as texts to be counted."""
+    if isinstance(system, str) or system is None:
+        texts = [system or ""]
+    elif isinstance(system, Sequence) and all(isinstance(block, Mapping) for block in system):
+        texts = [_block_text(block) for block in system]
+    else:
+        raise BadInput(f"`system` is text or a list of text blocks, not {_shown(system)}.")
+    if tools is None:
+        return texts
+    if (
+        isinstance(tools, str)
+        or not isinstance(tools, Sequence)
+        or not all(isinstance(tool, Mapping) for tool in tools)
+    ):
+        raise BadInput(f"`tools` is a list of objects, not {_shown(tools)}.")
+    return [*texts, *(str(tool) for tool in tools)]
+
+
+def read_pins(pins: object, length: int) -> list[int]:
+    """Return the positions of pins, from the front."""
+    pins = () if pins is None else pins
+    if isinstance(pins, str) or not isinstance(pins, Iterable):
+        raise BadInput(f"`pins` are positions of messages, as [0, 3], not {_shown(pins)}.")
+    places = list(pins)
+    for pin in places:
+        if not _is_number(pin):
+            raise BadInput(f"A pin is the position of a message, not {_shown(pin)}.")
+        if not -length <= pin < length:
+            raise BadInput(f"There is no message {pin}; the conversation has {length}.")
+    return [pin % length for pin in places]
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool)
+
+
+def _block_text(block: Mapping[str, Any]) -> str:
+    text = block.get("text")
+    return text if isinstance(text, str) else json.dumps(dict(block), ensure_ascii=False, default=str)
+
+
+def _shown(given: object) -> str:
+    text = ascii(given)
+    return text if len(text) <= 60 else f"{text[:60]}..."

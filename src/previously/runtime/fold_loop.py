@@ -17,21 +17,19 @@ from previously.core.snapshot import Snapshot
 from previously.core.versions import Cost, Kind, Status, Version
 from previously.folds.boundary import Boundary
 from previously.folds.checks import Refused
-from previously.folds.questions import Question, amends, check_text, has_no_substitute
+from previously.folds.fold import Amends, Fold
 from previously.folds.recap import FoldRules, NotDue
-from previously.folds.request import Amends, FoldRequest
 from previously.memory.state import States
 from previously.plan.due import Prepared, find_due, prepare
 from previously.plan.notes import plan_analyses
-from previously.plan.residue import find_outdated_states, find_residue
+from previously.plan.residue import find_outdated_states, find_tainted
 from previously.plan.step import Look, Step, Written
+from previously.runtime.answer_cache import AnswerSource
 from previously.runtime.clock import time_at
 from previously.runtime.fold_ledger import OUTDATED, FoldLedger, PlannedLedger, StoryLedger, renew_lease
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of
 from previously.runtime.fold_versions import FoldOutcome, choose_good, keep_texts, make_outcome, reply_with_written
-from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
-from previously.runtime.kept_answers import Source
-from previously.runtime.rehearsal import RehearsalFolder
+from previously.runtime.writer import Attempt, BuiltinWriter, MemoryReply, MemoryWriter, RehearsalWriter
 from previously.storage.store import Store, StoryKey
 
 TRIES_WITHOUT_PROGRESS = 3
@@ -53,9 +51,9 @@ Pressed = Callable[[], Awaitable[bool]]
 class _Loop:
     """One call to fold: what it has done, and what it has learned not to try again."""
 
-    def __init__(self, ledger: FoldLedger, folder: Folder, rules: FoldRules, *, fresh: bool = False) -> None:
+    def __init__(self, ledger: FoldLedger, writer: MemoryWriter, rules: FoldRules, *, fresh: bool = False) -> None:
         self._ledger = ledger
-        self._folder = folder
+        self._writer = writer
         self._rules = rules
         self._fresh = fresh
         self._done: list[FoldDone] = []
@@ -101,15 +99,15 @@ class _Loop:
 
     async def _find_due(self, pressed: Pressed) -> tuple[Sequence[Prepared] | Boundary | NotDue, int]:
         """Return what to do now, and how many messages the branch has."""
-        anew = self._anew and await self._folder.ready()
+        anew = self._anew and await self._writer.ready()
         due, messages = await self._look(anew, pressed=False)
         if isinstance(due, NotDue) and await pressed():
             due, messages = await self._look(anew, pressed=True)
         return self._drop_rounds(due), messages
 
     async def _look(self, anew: bool, *, pressed: bool) -> tuple[Sequence[Prepared] | Boundary | NotDue, int]:
-        quotes = self._folder.made_by == "builtin"
-        look = Look(self._rules, self._folder.amends, anew, pressed, self._failed, quotes)
+        quotes = self._writer.made_by == "builtin"
+        look = Look(self._rules, self._writer.amends, anew, pressed, self._failed, quotes)
 
         def find(snapshot: Snapshot) -> tuple[Sequence[Prepared] | Boundary | NotDue, int]:
             return find_due(snapshot, look, self._states, self._ledger.presences), snapshot.messages
@@ -145,17 +143,17 @@ class _Loop:
                 self._anew = False
                 if step.by_request or choose_good(prepared.loose):  # what is there is better
                     status = Status.REFUSED
-            if status is Status.REFUSED and has_no_substitute(step.asked):
+            if status is Status.REFUSED and not step.asked.has_builtin:
                 self._failed.add((step.kind, step.scope))
             if self._rules.review and status is not Status.REFUSED:
                 status = Status.PENDING
         outcome = make_outcome(step, reply, status, time_at())
         kept = await self._ledger.keep(outcome) if outcome.attempts or outcome.versions else ()
         self._note_done(step, reply, outcome, kept)
-        if isinstance(step.asked, FoldRequest) and step.asked.amends:
+        if not isinstance(step.asked, Written) and step.asked.amends:
             await self._drop_residue(step.asked.amends, step.span.first)
 
-    def _note_done(self, step: Step, reply: FolderReply, outcome: FoldOutcome, kept: Sequence[Version]) -> None:
+    def _note_done(self, step: Step, reply: MemoryReply, outcome: FoldOutcome, kept: Sequence[Version]) -> None:
         if not kept:
             self._done.append(done_of(Version(0, outcome.own, False), reply.attempts))
         elif step.kind is not Kind.STATE:  # nobody asked for that: it only saves reading the notes again
@@ -167,7 +165,7 @@ class _Loop:
         """Drop what still tells of removed words. It is asked for again."""
 
         def find(snapshot: Snapshot) -> tuple[list[int], list[int]]:
-            texts = find_residue(snapshot, amends, since)
+            texts = find_tainted(snapshot, amends, since)
             first = min((live.span.first for live in texts), default=None)
             outdated = [] if first is None else find_outdated_states(snapshot, first)
             return [live.version.id for live in texts], outdated
@@ -176,15 +174,15 @@ class _Loop:
         await self._ledger.undo(texts, RESIDUE)
         await self._ledger.undo(outdated, OUTDATED)
 
-    async def _ask(self, prepared: Prepared) -> FolderReply:
+    async def _ask(self, prepared: Prepared) -> MemoryReply:
         step, asked, last = prepared.step, prepared.step.asked, prepared.step.run[-1]
         if isinstance(asked, Written):
             return reply_with_written(asked)
-        source = Source(self._ledger.key, last.node, last.hash)
-        question: Question = replace(cast("Any", asked), again=True) if prepared.loose else asked
+        source = AnswerSource(self._ledger.key, last.node, last.hash)
+        question: Fold = replace(cast("Any", asked), again=True) if prepared.loose else asked
         anew = self._fresh or prepared.taken_back
-        reply = await _check(await self._folder.write(question, source=source, anew=anew), question)
-        stands_in = reply.made_by != self._folder.made_by and reply.reason and reply.status is Status.COMMITTED
+        reply = await _check(await self._writer.write(question, source=source, anew=anew), question)
+        stands_in = reply.made_by != self._writer.made_by and reply.reason and reply.status is Status.COMMITTED
         good = choose_good(prepared.loose)
         return keep_texts(reply, step.kind, good) if good and stands_in else reply
 
@@ -195,7 +193,7 @@ class _Loop:
 async def fold(
     store: Store,
     key: StoryKey,
-    folder: Folder,
+    writer: MemoryWriter,
     rules: FoldRules,
     *,
     pressed: Pressed,
@@ -204,12 +202,12 @@ async def fold(
     fresh: bool = False,
 ) -> FoldReport:
     """Fold all that is due on the active branch, oldest first. `fresh` takes no answer that was kept."""
-    loop = _Loop(StoryLedger(store, key), folder, rules, fresh=fresh)
+    loop = _Loop(StoryLedger(store, key), writer, rules, fresh=fresh)
     return await loop.run(pressed, once=once, progress=progress)
 
 
 async def plan_folds(
-    store: Store, key: StoryKey, folder: Folder, rules: FoldRules, *, pressed: Pressed, anew: bool = False
+    store: Store, key: StoryKey, writer: MemoryWriter, rules: FoldRules, *, pressed: Pressed, anew: bool = False
 ) -> FoldReport:
     """Return the folds that `fold` would make now, with what each would read; with `anew`, if nothing were folded
     yet."""
@@ -218,19 +216,19 @@ async def plan_folds(
     async def pressed_from_the_start() -> bool:
         return not ledger.is_begun and await pressed()  # a view of what is only planned cannot be had
 
-    loop = _Loop(ledger, RehearsalFolder(folder), replace(rules, review=False))
+    loop = _Loop(ledger, RehearsalWriter(writer), replace(rules, review=False))
     report = await loop.run(pressed_from_the_start, once=False, progress=None)
     return replace(report, folds=tuple(replace(done, status=PLANNED) for done in report.folds))
 
 
 async def analyse(
-    store: Store, key: StoryKey, folder: Folder, rules: FoldRules, position: int | None, *, again: bool
+    store: Store, key: StoryKey, writer: MemoryWriter, rules: FoldRules, position: int | None, *, again: bool
 ) -> FoldReport:
     """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one. Then the newest
     analysis counts, also in a summary that was put together before."""
     ledger = StoryLedger(store, key)
     steps = await ledger.read(lambda snapshot: plan_analyses(snapshot, rules, position, again=again))
-    report = await _Loop(ledger, folder, rules, fresh=again).make(steps)
+    report = await _Loop(ledger, writer, rules, fresh=again).make(steps)
     first = min((step.span.first for step in steps if step.replaces), default=None)
     if first is not None:
         recaps = await ledger.read(lambda snapshot: snapshot.cover(Kind.RECAP))
@@ -239,18 +237,18 @@ async def analyse(
     return report
 
 
-async def _check(reply: FolderReply, asked: Question) -> FolderReply:
-    """Return a reply that may be kept: if a folder gives one that may not, the built-in folder's stands in for it."""
+async def _check(reply: MemoryReply, asked: Fold) -> MemoryReply:
+    """Return a reply that may be kept: if a writer gives one that may not, the built-in writer's stands in for it."""
     if reply.checked or reply.status is Status.REFUSED:
         return reply
-    verdict = check_text(asked, reply.text, made_by=reply.made_by)
+    verdict = asked.judge_text(reply.text)
     if not isinstance(verdict, Refused):
         return replace(reply, text=verdict.text)
     attempt = Attempt(verdict.reason, reply.text, reply.cost, reply.model, reply.prompt_hash)
-    if amends(asked):
+    if asked.amends:
         refused = Status.REFUSED
         return replace(reply, text="", status=refused, reason=verdict.reason, attempts=(*reply.attempts, attempt))
-    written = await BuiltinFolder().write(asked)
+    written = await BuiltinWriter().write(asked)
     return replace(
         written,
         status=Status.PROVISIONAL,

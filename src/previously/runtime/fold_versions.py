@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from previously.core.marks import SPAN_SCOPE
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.plan.step import Step, Written
-from previously.runtime.folder import Attempt, FolderReply
+from previously.runtime.writer import Attempt, MemoryReply
 
 MOST_WARNINGS = 2
-"""How many of a note's warnings are told beside it: its reason is one line."""
+"""Warnings of a note that are told beside it: its reason is one line."""
 
 KEPT = "what was there is kept"
 LOST = "another fold of the same messages was first"
@@ -19,19 +19,19 @@ LOST = "another fold of the same messages was first"
 
 @dataclass(frozen=True, slots=True)
 class FoldOutcome:
-    """What a store is to keep of one reply."""
+    """All that a store is to keep of one reply."""
 
     attempts: tuple[NewVersion, ...]
     """Answers that could not be kept, with what they cost."""
     versions: tuple[NewVersion, ...]
     """All that the reply gave, the step's own text first; none if it was refused."""
     lost: NewVersion | None
-    """What is kept of it if another fold of the same messages was first: its cost is still spent."""
+    """The version that is kept if another fold of the same messages was first: its cost is still spent."""
     own: NewVersion
-    """What became of the step's own text."""
+    """The version that the step's own text became."""
 
 
-def make_outcome(step: Step, reply: FolderReply, status: Status, at: str) -> FoldOutcome:
+def make_outcome(step: Step, reply: MemoryReply, status: Status, at: str) -> FoldOutcome:
     """Return what is kept of a reply to a step."""
     version = _make_version(step, reply, status, at)
     attempts = tuple(_make_refused(version, attempt) for attempt in reply.attempts)
@@ -44,10 +44,10 @@ def make_outcome(step: Step, reply: FolderReply, status: Status, at: str) -> Fol
     return FoldOutcome(attempts, (own, *beside), lost, own)
 
 
-def reply_with_written(written: Written) -> FolderReply:
+def reply_with_written(written: Written) -> MemoryReply:
     """Return what code has put together as a reply."""
     status = Status.COMMITTED if written.firm else Status.PROVISIONAL
-    return FolderReply(
+    return MemoryReply(
         written.text, written.carry, Cost(), made_by=written.made_by, checked=True, status=status, model=written.model,
         prompt_hash=written.prompt_hash, unverified=written.unverified,
     )  # fmt: skip
@@ -58,7 +58,7 @@ def choose_good(loose: Mapping[Kind, Version]) -> dict[Kind, Version]:
     return {kind: version for kind, version in loose.items() if version.made.status is Status.COMMITTED}
 
 
-def keep_texts(reply: FolderReply, kind: Kind, loose: Mapping[Kind, Version]) -> FolderReply:
+def keep_texts(reply: MemoryReply, kind: Kind, loose: Mapping[Kind, Version]) -> MemoryReply:
     """Return a reply with the texts that were there, where a model was asked for them anew and had nothing to say that
     could be kept. They are good once more: else they would be asked for for ever."""
     made = loose[kind].made if kind in loose else None
@@ -70,7 +70,7 @@ def keep_texts(reply: FolderReply, kind: Kind, loose: Mapping[Kind, Version]) ->
     ) if made else kept  # fmt: skip
 
 
-def _make_version(step: Step, reply: FolderReply, status: Status, at: str) -> NewVersion:
+def _make_version(step: Step, reply: MemoryReply, status: Status, at: str) -> NewVersion:
     """Return the version that a step's own text becomes."""
     reach = len(step.span) + (step.before.made.reach if step.before else 0)
     return NewVersion(
@@ -97,7 +97,7 @@ def _make_version(step: Step, reply: FolderReply, status: Status, at: str) -> Ne
     )
 
 
-def _make_versions(step: Step, reply: FolderReply, own: NewVersion) -> list[NewVersion]:
+def _make_versions(step: Step, reply: MemoryReply, own: NewVersion) -> list[NewVersion]:
     """Return all that one answer gave, the step's own text first. The first of them bears the cost."""
     texts = [(kind, text) for kind, text in reply.beside if kind is not step.kind and kind not in step.others]
     own = replace(own, text=next((text for kind, text in reply.beside if kind is step.kind), own.text))
@@ -111,7 +111,7 @@ def _make_versions(step: Step, reply: FolderReply, own: NewVersion) -> list[NewV
     return [own, *beside, *_make_others(step, reply, own)]
 
 
-def _make_others(step: Step, reply: FolderReply, own: NewVersion) -> list[NewVersion]:
+def _make_others(step: Step, reply: MemoryReply, own: NewVersion) -> list[NewVersion]:
     """Return what one answer gave beside its own text that has a place of its own."""
     texts = dict(reply.beside)
     others: list[NewVersion] = []
@@ -139,7 +139,7 @@ def _make_refused(version: NewVersion, attempt: Attempt) -> NewVersion:
     )
 
 
-def _list_warnings(reply: FolderReply) -> tuple[str, ...]:
+def _list_warnings(reply: MemoryReply) -> tuple[str, ...]:
     """Return the first lines that were dropped of an answer, and how many there are beside them."""
     more = len(reply.warnings) - MOST_WARNINGS
     return (*reply.warnings[:MOST_WARNINGS], *([f"and {more} more lines dropped"] if more > 0 else []))

@@ -12,8 +12,7 @@ from typing import TypeVar
 from previously.core.errors import HeadMoved
 
 TRIES = 50
-"""How often something is tried when other writers get there first: so many in a row were never seen, and each try
-reads the story again."""
+"""Tries when other writers get there first. Each reads the story again, so there is an end to them."""
 
 Done = TypeVar("Done")
 

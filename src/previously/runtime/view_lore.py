@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from previously.core.path import OnPath
 from previously.core.snapshot import Snapshot
 from previously.core.tokens import Counter
-from previously.folds.rendering import told
+from previously.folds.prompts.templates import render_message
 from previously.lore.decisions import Activation, ScanInput, ScanMessage, ScanResult, TimedEffects, compute_effects
 from previously.lore.entry import KeyedEntry
 from previously.lore.scan import scan
@@ -45,7 +45,7 @@ def scan_turn(moment: StoryMoment, lore: StoryLore, turn: LoreTurn, counter: Cou
         activations = _read_activations(moment.snapshot, reader, turn.length)
         effects = compute_effects(activations, lore.index.entries, turn.length)
     messages = tuple(
-        ScanMessage(told(item.entry.message), item.entry.message.speaker or "", item.position)
+        ScanMessage(render_message(item.entry.message), item.entry.message.speaker or "", item.position)
         for item in reversed(turn.seen)
     )
     given = ScanInput(

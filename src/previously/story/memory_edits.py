@@ -18,8 +18,8 @@ from previously.core.path import OnPath, Span, find_position
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.boundary import OPENING_MESSAGES, find_opening
+from previously.folds.prompts.templates import render_message
 from previously.folds.recap import FoldRules
-from previously.folds.rendering import told
 from previously.memory.in_force import ChapterText, InForce, MemoryText, join_texts
 from previously.memory.notes import resolve_tail
 from previously.runtime.clock import time_at
@@ -126,7 +126,7 @@ class MemoryEdits:
             position = find_position(messages, at) if words is None or messages else -1
             if words is None:
                 path = change.snapshot.path(position, position)
-                words = told(path[0].entry.message) if path else ""
+                words = render_message(path[0].entry.message) if path else ""
             return change.add_mark(MarkKind.PIN, position, _check_words(words))
 
         return await self._access.change(change)

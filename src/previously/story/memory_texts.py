@@ -16,12 +16,12 @@ from previously.core.scene import Analysis, Scene
 from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind
-from previously.folds.applying import Gap, gaps
-from previously.folds.builtin.quotes import moved
+from previously.folds.builtin.quotes import renumber_quotes
+from previously.folds.cast_facts import Knower, find_knowers
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.scene_shape import scene_of
-from previously.folds.tiling import TileRules, scene_tiles
-from previously.folds.who_knows import Row, who_knows
+from previously.folds.scene import parse_scene
+from previously.folds.summary import Gap, find_gaps
+from previously.folds.tiles import TileRules, cut_scene_tiles
 from previously.lore.merge import find_entry
 from previously.lore.state import State
 from previously.memory.in_force import ChapterText, InForce, MemoryText
@@ -89,13 +89,13 @@ class MemoryTexts:
         facts = await self._access.read(_read_cast)
         return [CastItem(name, known.knowledge, known.stale) for name, known in facts.items()]
 
-    async def who_knows(self, query: str) -> list[Row]:
+    async def who_knows(self, query: str) -> list[Knower]:
         """Return who knows something about these words, and what: all that is known of them, not only their key
         facts."""
         if not query.strip():
             raise BadInput("Say what somebody may know of.")
         facts = await self._access.read(_read_cast)
-        return who_knows(
+        return find_knowers(
             {
                 name: Knowledge(known.asked.summary if known.asked else "", known.all_facts)
                 for name, known in facts.items()
@@ -162,7 +162,7 @@ class MemoryTexts:
 
         def read(moment: StoryMoment) -> Sequence[Gap]:
             fragments = read_fragments(moment.snapshot, _read_path(moment.snapshot))
-            return gaps(fragments, moment.rules.apply_after)
+            return find_gaps(fragments, moment.rules.apply_after)
 
         return list(await self._access.read(read)) if self._access.rules.timeline is Timeline.LIBRARIAN else []
 
@@ -179,10 +179,10 @@ def _read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
     notes = snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path]) if path else []
     ends = {mark.position for mark in snapshot.marks(list_end_kinds(rules))}
     scenes = []
-    for tile in scene_tiles(path, notes, ends, TileRules(1, snapshot.messages)):
+    for tile in cut_scene_tiles(path, notes, ends, TileRules(1, snapshot.messages)):
         if tile.note:
-            scene, made = scene_of(tile.note.made.text), tile.note.made
-            scene = replace(scene, summary=moved(scene.summary, made, tile.span))
+            scene, made = parse_scene(tile.note.made.text), tile.note.made
+            scene = replace(scene, summary=renumber_quotes(scene.summary, made, tile.span))
             names = tuple(entry.name for entry in scene.entries)
             scenes.append(SceneText(tile.span, scene.summary, names, made.made_by, tile.note.id, scene))
     return scenes

@@ -12,9 +12,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from previously.memory.notes import list_note_ids
 from previously.runtime.fold_loop import Progress, analyse, fold, plan_folds
 from previously.runtime.fold_report import FoldReport
-from previously.runtime.folder import Folder
 from previously.runtime.retry import retry_when_moved
 from previously.runtime.story_settings import StorySettings
+from previously.runtime.writer import MemoryWriter
 from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
 from previously.story.access import StoryAccess, StoryChange
@@ -53,7 +53,7 @@ class _From(Generic[Part]):
 class Story:
     """One conversation with its memory."""
 
-    def __init__(self, store: Store, info: StoryInfo, folder: Folder, settings: StorySettings) -> None:
+    def __init__(self, store: Store, info: StoryInfo, folder: MemoryWriter, settings: StorySettings) -> None:
         self.name = info.name
         self._access = StoryAccess(store, info.key, settings)
         self._folder = folder
