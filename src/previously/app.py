@@ -99,12 +99,18 @@ class Memory(Keys, Forgetting, Books, Combining):
         """The story of that name. With `create=False` one that does not exist is `UnknownStory`. `window_tokens` is the
         window of the model that reads it, for where nobody has set one."""
         check_name(name)
-        info = await self._store.story(self._owner, name)
-        if info is None:
+
+        async def read(store: Store) -> tuple[StoryInfo, str, str] | None:
+            info = await store.story(self._owner, name)
+            return (info, await store.settings(info.key), await store.usage(info.key)) if info else None
+
+        known = await self._store.at_one_moment(self._owner, read)
+        if known is None:
             if not create:
                 raise UnknownStory(name)
             info = await self._store.create_story(self._owner, name, at=time_at())
-        own, usage = await self._store.settings(info.key), await self._store.usage(info.key)
+            known = info, await self._store.settings(info.key), await self._store.usage(info.key)
+        info, own, usage = known
         told = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
         return Story(self._store, info, self._folder, Tuning([*told, *self._layers], own, usage))
 

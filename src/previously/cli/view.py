@@ -116,13 +116,9 @@ def view_json(seen: View) -> dict[str, Any]:
 
 def placed(seen: View) -> list[tuple[int | None, Message]]:
     """The view's messages, each with its position on the path; the system message has none."""
-    from previously.core.messages import Role
-    from previously.view.view import Section
+    from previously.view.render import place_messages
 
-    positions: list[int | None] = [item.sources[0].first for item in seen.items if item.section is Section.TAIL]
-    if seen.messages and len(seen.messages) > len(positions) and seen.messages[0].role is Role.SYSTEM:
-        positions.insert(0, None)
-    return list(zip(positions, seen.messages, strict=True))
+    return [(placed.position, placed.message) for placed in place_messages(seen.parts)]
 
 
 def _print_view(story: str, seen: View, *, explain: bool) -> None:

@@ -30,7 +30,7 @@ from previously.runtime.presence import absent_of
 from previously.runtime.reading import persistently
 from previously.runtime.times import time_at
 from previously.runtime.transcript import with_swipes
-from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
+from previously.storage.store import NO_NODE, BranchInfo, Store, StoryInfo, StoryKey
 
 T = TypeVar("T")
 
@@ -312,8 +312,8 @@ class _StoryFinder:
     async def find(self, request: ClientRequest) -> _BranchMatch | None:
         """Return the branch that the list belongs to, if there is one."""
         if request.story:
-            info = await self._store.story(request.owner, request.story)
-            if info and not request.is_of(await self._store.header(info.key)):
+            info, header = await self._find_named(request.owner, request.story)
+            if info and not request.is_of(header):
                 raise BadInput("The story of that name is another user's.")
             if info or not request.adopts:
                 return await self._match_near(request, info.key, info.name, info.active.name) if info else None
@@ -324,6 +324,15 @@ class _StoryFinder:
             if match.candidate.is_this and not match.candidate.change.fork:
                 return match
         return await self._find_held(request)
+
+    async def _find_named(self, owner: str, name: str) -> tuple[StoryInfo | None, str]:
+        """Return the story of that name, and its header."""
+
+        async def read(store: Store) -> tuple[StoryInfo | None, str]:
+            info = await store.story(owner, name)
+            return info, await store.header(info.key) if info else ""
+
+        return await self._store.at_one_moment(owner, read)
 
     async def _find_held(self, request: ClientRequest) -> _BranchMatch | None:
         """Return the best of the stories that hold some messages of a list."""

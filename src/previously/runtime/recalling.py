@@ -17,7 +17,7 @@ from previously.core.path import OnPath, Span
 from previously.core.tokens import Counter
 from previously.storage.store import Store, StoryKey
 from previously.view.reader import Reader
-from previously.view.turn import Recalled, written
+from previously.view.turn import Recalled, render_text
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.outline import Outline, PathEntries
@@ -270,7 +270,7 @@ async def _at(store: Store, key: StoryKey, branch: str, position: int) -> OnPath
 
 def _cost(line: str, counter: Counter) -> int:
     """What a line takes in a view, with its break."""
-    return counter.tokens(written(line) + "\n")
+    return counter.tokens(render_text(line) + "\n")
 
 
 def _line(item: OnPath, *, dated: bool) -> str:

@@ -89,9 +89,9 @@ async def _replayed(
     asked = replace(asked, budget_tokens=ANY_BUDGET, furniture=recipe.furniture, counter=counter)
     view = rebuild_view(material, asked, recipe.epoch)
     assert view is not None, "there is room for anything"
-    said = next((item.entry.message for item in (*requests, *newest) if item.position == recipe.turn_position), None)
+    turn = next((item for item in (*requests, *newest) if item.position == recipe.turn_position), None)
     passages = await retold(store, key, branch.name, recipe.recalled, None, dated=recipe.dated)
-    view = add_turn_memory(view, passages, said, counter, recipe.lore)
+    view = add_turn_memory(view, passages, turn, counter, recipe.lore)
     return replace(
         view,
         budget_tokens=recipe.budget_tokens,

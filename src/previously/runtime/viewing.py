@@ -25,8 +25,8 @@ from previously.runtime.view_recipes import Before, Made, before_of, is_again, n
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
 from previously.view.build import Material, ViewRequest, build_view, fills_room
 from previously.view.epoch import Epoch
-from previously.view.recipe import Recipe, digest_messages, unchanged_tokens, write_recipe
-from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory, block
+from previously.view.recipe import Recipe, count_unchanged_tokens, digest_messages, write_recipe
+from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory, render_block
 from previously.view.view import Section, View
 
 
@@ -69,7 +69,7 @@ async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: ViewRequ
         lore = await _lore(store, key, rules, stable, counted, knowing)
         recalled = await _recalled(store, key, stable.branch, stable.view, counted, stable.material, lore)
     turn = stable.turn
-    view = add_turn_memory(stable.view, recalled, turn.entry.message if turn else None, stable.counter, lore)
+    view = add_turn_memory(stable.view, recalled, turn, stable.counter, lore)
     return await _with_recipe(store, key, asked, stable, view, recalled, lore)
 
 
@@ -93,7 +93,7 @@ async def view_before(
         stable = _Stable(branch, Before(), material, (), view, epoch, asked.counter)
         lore = await _lore(store, key, rules, stable, asked, knowing, reading=earlier)
         recalled = await _recalled(store, key, branch, view, asked, material, lore)
-        view = add_turn_memory(view, recalled, turn.entry.message, asked.counter, lore)
+        view = add_turn_memory(view, recalled, turn, asked.counter, lore)
     return Made(replace(view, epoch="", fold_due=False))
 
 
@@ -108,7 +108,7 @@ async def _stable(store: Store, key: StoryKey, rules: FoldRules, asked: ViewRequ
         held = await retold(store, key, branch.name, before.recipe.recalled, asked.reader, dated=asked.dated)
     counter = before.counter or asked.counter
     lore = before.recipe.lore if before.recipe and _same_turn(before, _turn(material)) else ()
-    held_tokens = counter.tokens(block(held, lore)) if held or lore else 0
+    held_tokens = counter.tokens(render_block(held, lore)) if held or lore else 0
     counted = replace(asked, counter=counter, held_tokens=held_tokens)
     view, epoch = build_view(material, counted, before.epoch, before.ended)
     if view.epoch and counter.name != asked.counter.name:
@@ -139,7 +139,7 @@ async def _with_recipe(
         recipe = replace(recipe, began=known.began, unchanged_tokens=known.unchanged_tokens)
     elif before.recipe:
         opening = [item.entry.message.text for item in material.opening if asked.reader.witnessed(item)]
-        same = unchanged_tokens(view, recipe, before.recipe, opening, stable.counter)
+        same = count_unchanged_tokens(view, recipe, before.recipe, opening, stable.counter)
         recipe = replace(recipe, unchanged_tokens=same)
     view = replace(view, epoch=recipe.began, unchanged_tokens=recipe.unchanged_tokens)
     if known is not None and known is last:
@@ -243,7 +243,7 @@ async def _recalled(
     shown, turn = _shown(view), _turn(material)
     if turn is None or turn.position not in shown or not asked.recall_tokens or len(shown) == material.path_length:
         return []
-    marks, taken = (asked.counter.tokens(block((), beside)) for beside in ((), lore))
+    marks, taken = (asked.counter.tokens(render_block((), beside)) for beside in ((), lore))
     most = asked.recall_tokens if asked.for_agent else recall_ceiling(asked.recall_tokens)
     room = min(most - marks, view.budget_tokens - view.tokens - taken)
     seen = [item for item in material.newest if item.position in shown]
@@ -262,7 +262,7 @@ def _same_turn(before: Before, turn: OnPath | None) -> bool:
 
 
 def _shown(view: View) -> set[int]:
-    return {item.sources[0].first for item in view.items if item.section is Section.TAIL}
+    return set(view.tail_positions)
 
 
 def _recipe(
