@@ -131,11 +131,12 @@ def read_terms(text: str) -> Terms:
 def find_places(text: str, terms: Collection[str]) -> tuple[tuple[int, int], ...]:
     """Return where in a text these terms stand, as starts and ends, in order: what to highlight."""
     wanted = frozenset(terms)
+    may_be_spaceless = not text.isascii()
     places: list[tuple[int, int]] = []
     for match in _pieces(text).finditer(text):
         piece, start = match[2], match.start(2)
         own, _, name = _parts_of(piece)
-        if is_spaceless(piece):
+        if may_be_spaceless and is_spaceless(piece):
             places += _places_in_run(piece, start, wanted)
         elif name in wanted or not wanted.isdisjoint(own):
             places.append((start, match.end(2)))
