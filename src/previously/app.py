@@ -8,21 +8,15 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
-from previously.folds.prompts.templates import Template
-from previously.models.client import Model
-from previously.runtime.answer_cache import AnswerCache
 from previously.runtime.backup import check_name
 from previously.runtime.books import Books
 from previously.runtime.clock import time_at
 from previously.runtime.combine_scenes import Combining
 from previously.runtime.forget import ForgettableStories
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
-from previously.runtime.prompts import check_prompts, load_prompts
-from previously.runtime.spend_limits import build_spending
-from previously.runtime.story_settings import StorySettings
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.settings import Layer, Origin, Settings, layer_of, resolve
 from previously.settings_file import effective
@@ -30,7 +24,11 @@ from previously.storage.copy import WholeStories
 from previously.storage.findings import Collected, Told, Verified
 from previously.storage.store import Store, StoryInfo
 from previously.storage.tables import Tables
-from previously.story.story import Story
+
+if TYPE_CHECKING:
+    from previously.folds.prompts.templates import Template
+    from previously.models.client import Model
+    from previously.story.story import Story
 
 IN_MEMORY = ":memory:"  # a memory that is gone with the process
 GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be
@@ -88,6 +86,8 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         asked = model or (model_from(environment, chosen.timeout_s) if folder is None else None)
         templates: dict[str, Template] = {}
         if asked:
+            from previously.runtime.prompts import load_prompts
+
             chosen.check_memory_window()
             templates = load_prompts(_prompts(prompts, environment))
         place = str(where if where is not None else environment.get("PREVIOUSLY_DB") or default_place())
@@ -99,6 +99,9 @@ class Memory(Keys, ForgettableStories, Books, Combining):
     async def story(self, name: str, *, create: bool = True, window_tokens: int | None = None) -> Story:
         """The story of that name. With `create=False` one that does not exist is `UnknownStory`. `window_tokens` is the
         window of the model that reads it, for where nobody has set one."""
+        from previously.runtime.story_settings import StorySettings
+        from previously.story.story import Story  # the whole engine: loaded with the first story, not to list them
+
         check_name(name)
 
         def read(tables: Tables) -> tuple[StoryInfo, str, str] | None:
@@ -124,6 +127,8 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         """The stories of another owner in the same place, or folded by another model; closing it closes only that."""
         folder = self._folder
         if model is not None:
+            from previously.runtime.prompts import load_prompts
+
             settings = resolve(self._layers)
             settings.check_memory_window()
             folder = _model_folder(self._store, owner, settings, model, load_prompts(_prompts(None, os.environ)))
@@ -248,7 +253,9 @@ async def describe_model(model: Model, **how: Any) -> dict[str, Any]:
 def _model_folder(
     store: Store, owner: str, settings: Settings, model: Model, templates: Mapping[str, Template]
 ) -> MemoryWriter:
+    from previously.runtime.answer_cache import AnswerCache
     from previously.runtime.model_writer import ModelWriter
+    from previously.runtime.spend_limits import build_spending
 
     return ModelWriter(
         model,
@@ -262,6 +269,8 @@ def _model_folder(
 def _prompts(folder: str | Path | None, environment: Mapping[str, str]) -> Path | None:
     place = folder or environment.get("PREVIOUSLY_PROMPTS")
     if place:
+        from previously.runtime.prompts import check_prompts
+
         check_prompts(Path(place))
     return Path(place) if place else None
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from previously.core.errors import BadInput
-from previously.folds.recap import FoldRules, RecapRules, Timeline
 from previously.models.tokenizers import is_path
 from previously.presets import FOLD_PERCENT, PRESETS, TAIL_PERCENT, fold_tokens, from_words, short, wanted
+
+if TYPE_CHECKING:
+    from previously.folds.recap import FoldRules, RecapRules
 
 PREFIX = "PREVIOUSLY_"
 
@@ -133,6 +135,8 @@ class Settings:
     @property
     def recap_rules(self) -> RecapRules:
         """What the recap's fold is given."""
+        from previously.folds.recap import RecapRules  # folds are loaded where something is folded
+
         usual = {**DEFAULTS, **PRESETS[self.preset], "fold_tokens": fold_tokens(self.preset, self.window_tokens)}
         chosen = any(getattr(self, key) != usual[key] for key in ("fold_messages", "fold_words", "fold_tokens"))
         return RecapRules(
@@ -142,6 +146,8 @@ class Settings:
     @property
     def fold_rules(self) -> FoldRules:
         """What all folds of a story are given."""
+        from previously.folds.recap import FoldRules, Timeline
+
         return FoldRules(
             recap=self.recap_rules,
             tail_turns=self.tail_turns,

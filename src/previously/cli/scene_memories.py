@@ -16,11 +16,11 @@ import typer
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, number, opened_for_folding
 from previously.core.errors import BadInput, UnknownStory
-from previously.runtime.combine_scenes import COMBINED_WORDS, Combined
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
     from previously.core.scene import Scene
+    from previously.runtime.combine_scenes import Combined
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A scene memory.")]
 Out = Annotated[
@@ -76,6 +76,7 @@ def combine(
     as_json: AsJson = False,
 ) -> None:
     """Make one scene memory of several. Only summaries are sent to a model; entries are merged by code."""
+    from previously.runtime.combine_scenes import COMBINED_WORDS
 
     with opened_for_folding(ctx, endpoint, model) as memory:
         given = _scenes(memory, what, scenes)

@@ -18,7 +18,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from previously.core.calibration import find_estimate
 from previously.core.errors import BadInput
 from previously.core.tokens import ESTIMATE, MESSAGE_OVERHEAD_TOKENS, Counter, cache_counts
 
@@ -76,6 +75,8 @@ def find_counter(name: str) -> Counter:
 
     A counter's own name serves as well, as far as it says how to count (`estimate-2 x1.083`, `o200k_base`).
     """
+    from previously.core.calibration import find_estimate
+
     wanted = name.strip()
     if wanted == "estimate":
         return ESTIMATE
@@ -90,6 +91,8 @@ def find_counter(name: str) -> Counter:
 
 def is_known(name: str) -> bool:
     """Return whether `find_counter` knows the name, whatever may then be missing on this machine."""
+    from previously.core.calibration import find_estimate
+
     wanted = name.strip()
     known = wanted == "estimate" or is_path(wanted) or _encoding(wanted) or find_estimate(wanted)
     return "\0" not in wanted and bool(known)
