@@ -17,7 +17,6 @@ from previously.core.digests import match_key
 from previously.core.messages import Message, Role, Text
 from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.server.chat_request import parse_chat_request
-from previously.server.turn import make_listed
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
 from tests.recognition.clients import COMMON, CONTINUE, IMPERSONATE, Chat, Client, Said
@@ -174,7 +173,7 @@ class Follower:
     async def _follow(self, messages: list[dict[str, Any]]) -> ClientPlace | None:
         body = json.dumps({"model": "m", "messages": messages, "stream": True}).encode()
         asked = parse_chat_request(body, {})
-        return await self.recognising.follow(make_listed(OWNER, asked), f"story {next(self.client.words)}")
+        return await self.recognising.follow(asked.client_request(OWNER), f"story {next(self.client.words)}")
 
     async def _reply(self, chat: Chat, place: ClientPlace, reply: str, kept: str, *, partial: bool = False) -> None:
         await self.recognising.answer(place, [Message(Role.ASSISTANT, (Text(reply),), "Odalys")], partial=partial)

@@ -21,7 +21,7 @@ from previously.core.messages import ToolCall
 from previously.recognition.client_list import Ask
 from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.server.chat_request import ChatRequest, parse_chat_request
-from previously.server.turn import make_listed, make_replies
+from previously.server.turn import make_replies
 from previously.storage.sqlite import SqliteStore
 from previously.wire.reasoning import split_reasoning
 from previously.wire.reply import Reply, ReplyChoice
@@ -137,7 +137,7 @@ class Replay:
         asked = parse_chat_request(
             json.dumps(fields).encode(), {name.lower(): value for name, value in request["headers"].items()}
         )
-        place = await self.recognising.follow(make_listed(OWNER, asked), f"story {request['n']}")
+        place = await self.recognising.follow(asked.client_request(OWNER), f"story {request['n']}")
         taken, wanted = place.ask if place else Ask.ASIDE, ASKS.get(request["kind"], Ask.ASIDE)
         if taken is not wanted:
             outcome.faults.append(f"taken for {taken}, and was {wanted}")
@@ -160,7 +160,7 @@ class Replay:
             ReplyChoice(number, text, response.get("reasoning") or "", tool_calls=calls)
             for number, text in enumerate(texts)
         ]
-        replies = make_replies(Reply(tuple(choices)), asked.heard, place.prefill.begins)
+        replies = make_replies(Reply(tuple(choices)), asked.client_list, place.prefill.begins)
         if replies:
             await self.recognising.answer(place, replies, partial=broken_off)
         else:

@@ -92,8 +92,10 @@ def test_an_episode_taken_out_of_a_long_span_is_asked_for_once(story: BlockingSt
     inner = story._inner
     (episode,) = [one for one in story.log() if one.made.kind is Kind.EPISODE]
     story._run(
-        inner._access.store.set_status(
-            inner._access.key, episode.id, Status.UNDONE, reason="it told of words that are gone"
+        inner._access.change(
+            lambda change: change.tables.versions.set_status(
+                change.key, episode.id, Status.UNDONE, "it told of words that are gone"
+            )
         )
     )
     model.calls = 0

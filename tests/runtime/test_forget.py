@@ -339,7 +339,7 @@ async def test_a_fold_of_what_was_forgotten_meanwhile_is_not_kept(memory: Memory
     made = replace(version.made, text=SECRET, replaces=version.id)
     await memory.forget("tale", 5)
     with pytest.raises(HeadMoved):
-        await story._access.store.commit(story._access.key, made)
+        await story._access.change(lambda change: change.tables.versions.commit(change.key, made))
     assert WORD not in await everything(story)
 
 

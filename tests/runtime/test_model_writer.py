@@ -16,12 +16,13 @@ from previously import BlockingMemory, Memory, Settings
 from previously.blocking import BlockingStory
 from previously.core.messages import Message, Role, ToolCall, ToolResult, message
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
-from previously.core.versions import Kind, Status, Version
+from previously.core.versions import Kind, LiveVersion, Status, Version
 from previously.folds.amend import AMENDED
 from previously.folds.brief import BriefFold
 from previously.models.retry import MAX_CALLS
 from previously.runtime import model_writer
 from previously.runtime.prompts import load_prompt
+from previously.storage.tables import Tables
 from previously.testing.model import Scripted, ScriptedModel
 from tests.effort import cases
 from tests.runtime.update_answers import answer, is_update, messages
@@ -418,8 +419,13 @@ async def test_a_path_that_moves_while_the_model_thinks_gets_nothing_false(tmp_p
         await release()
         await folding
         branch = await story.branch_info()
-        assert await story._access.store.live(story._access.key, branch.name, Kind.RECAP, "") is None
-        kept = await story._access.store.live(story._access.key, "kept", Kind.RECAP, "")
+        access = story._access
+
+        def live(tables: Tables) -> list[LiveVersion | None]:
+            return [tables.snapshot(access.key, name).live(Kind.RECAP, "") for name in (branch.name, "kept")]
+
+        now, kept = await access.store.read(access.key.owner, live)
+        assert now is None
         assert kept is not None, "what was made is true where it was made"
 
 

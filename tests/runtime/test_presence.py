@@ -184,7 +184,8 @@ def test_the_cast_is_people_alone(told: Told) -> None:
 def test_what_a_view_tells_of_the_world_is_not_told_twice(told: Told) -> None:
     told.story.write_lore("Lantern Rule", "rule", content="No lantern is lit after dusk.")
     told.story.fold()
-    assert str(told.story.view(4_000, reader="character:Maya")).count("No lantern is lit after dusk.") == 1
+    view = told.story.view(4_000, reader="character:Maya")
+    assert "".join(message.text for message in view.messages).count("No lantern is lit after dusk.") == 1
 
 
 def _facts(story: BlockingStory, name: str) -> tuple[Fact, ...]:

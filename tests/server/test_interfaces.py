@@ -14,7 +14,7 @@ from previously.core.messages import Message, Role, Text, Thinking, ToolCall, To
 from previously.core.pairing import find_units, find_unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.server.chat_request import parse_chat_request, write_body
-from previously.server.overflow import Overflow, find_overflow, find_window, shrink_budget
+from previously.server.overflow import Overflow, compute_window, find_overflow, shrink_budget
 from previously.server.upstream_messages import choose_messages, find_budget, is_turn_start
 from previously.testing import find_anthropic_faults, find_chat_faults, find_responses_faults
 from previously.testing.bodies import ScriptedMessagesReply, ScriptedReply, ScriptedResponsesReply
@@ -227,7 +227,7 @@ def test_how_much_smaller_the_second_request_is() -> None:
 @given(st.integers(300, 200_000), st.none() | st.integers(1, 50_000))
 def test_the_window_that_is_learned_has_just_that_room(budget: int, answer: int | None) -> None:
     asked = asked_chat(**({"max_tokens": answer} if answer else {}))
-    assert abs(find_budget(asked, find_window(asked, budget)) - budget) <= max(4, budget // 100)
+    assert abs(find_budget(asked, compute_window(asked, budget)) - budget) <= max(4, budget // 100)
 
 
 def test_what_is_no_overflow() -> None:

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.server import refusals
 from previously.server.guard import Guard, GuardRules
-from previously.server.logs import LineFormatter, RequestLog, hide_secrets, noted, start_log
+from previously.server.logs import LineFormatter, RequestLog, get_note, hide_secrets, start_log
 from previously.server.metrics import Metrics
 from tests.server.asking import JSON, Application, asked, listening, talk
 from tests.server.test_callers import KEY, Doors
@@ -54,7 +54,7 @@ def _logs() -> list[tuple[str, logging.Logger]]:
 
 async def chat(request: Request) -> Any:
     body = await request.body()
-    noted(request.scope).story = 12
+    get_note(request.scope).story = 12
     logging.getLogger("previously.server").warning("The upstream refused Bearer %s and %s", KEY, "sk-canary0123456789")
     if b"break" in body:
         raise ValueError(CANARIES["error"])

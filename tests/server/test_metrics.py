@@ -90,7 +90,7 @@ def test_folds_by_what_became_of_them() -> None:
         for status, calls in (("committed", 1), ("provisional", 3), ("committed", 1), (CANARY, 0))
     ]
     metrics = Metrics()
-    metrics.folded(FoldReport(tuple(done), "done"))
+    metrics.count_folds(FoldReport(tuple(done), "done"))
     samples = parsed(metrics.text())
     assert samples['previously_folds_total{outcome="committed"}'] == 2
     assert samples['previously_folds_total{outcome="other"}'] == 1

@@ -10,12 +10,15 @@ from previously.core.digests import digest
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Attributes, Entry, Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.path import OnPath, Span
+from previously.core.tokens import ESTIMATE
 from previously.view import epoch as epochs
 from previously.view.build import Material, ViewRequest, build_view
 from previously.view.epoch import Epoch
 from previously.view.memory import Remembered
 from previously.view.reader import parse_reader
-from previously.view.view import Furniture, Reason, Section, View
+from previously.view.render import ViewPart, place_messages, render_messages
+from previously.view.turn import Recalled, add_turn_memory
+from previously.view.view import Furniture, Reason, Section, View, ViewParts
 
 
 def at(position: int, said: Message, *, hidden: bool = False) -> OnPath:
@@ -105,6 +108,30 @@ def test_what_is_shown_word_for_word_is_not_quoted_too() -> None:
         assert (f"#{number} User" in told) == (number < epoch.first)
 
 
+def test_a_recap_all_of_whose_quotations_are_shown_says_so() -> None:
+    lines = "\n".join(f"#{number} User: “{number} word word.”" for number in range(10))
+    view, _ = build_view(material(20, [recap(9, lines)]), ASKED)
+    (item,) = (item for item in view.items if item.section is Section.RECAP)
+    assert (item.tokens, item.reason) == (0, "all that it quotes is shown word for word")
+    silent, _ = build_view(material(20, [recap(9, "")]), ASKED)
+    (item,) = (item for item in silent.items if item.section is Section.RECAP)
+    assert item.reason == "nothing was told there"
+
+
+def test_each_message_of_a_view_says_which_part_it_is_from() -> None:
+    prompt, example, note = message("system", "Be brief."), message("user", "An example."), message("system", "A note.")
+    furniture = Furniture((prompt, example), ((1, note),))
+    view, _ = build_view(material(4, [recap(1)]), replace(ASKED, furniture=furniture))
+    view = add_turn_memory(view, [Recalled(Span(0, 0), "[message 0] hello", 1.0, "why")], said(2, 2)[0], ESTIMATE)
+    placed = place_messages(view.parts)
+    assert tuple(one.message for one in placed) == view.messages
+    assert [(one.part, one.index) for one in placed][:2] == [(ViewPart.SYSTEM, 0), (ViewPart.FRONT, 1)]
+    assert [one.position for one in placed if one.part is ViewPart.TAIL] == view.tail_positions == [0, 1, 2, 3]
+    assert [one.index for one in placed if one.part is ViewPart.NOTE] == [0] and placed[-2].message == note
+    (bearer,) = (one.position for one in placed if "<recalled>" in one.message.text)
+    assert bearer == 2 and view.parts.turn_memory is not None and view.parts.turn_memory.position == 2
+
+
 def test_newer_memory_waits_as_long_as_there_is_room() -> None:
     before, epoch = build_view(material(20, [recap(9)], 10), ASKED)
     after, same = build_view(material(24, [recap(15, "Maya came home.")], 10), ASKED, epoch)
@@ -192,8 +219,9 @@ def test_a_note_never_parts_a_call_from_its_result() -> None:
     call = Message(Role.ASSISTANT, (ToolCall("c", "look", "{}"),))
     result = Message(Role.TOOL, (ToolResult("c", "a mill"),))
     note = message("system", "A note.")
-    placed = Furniture(notes=((1, note),)).around(None, [message("user", "look"), call, result])
-    assert placed == (message("user", "look"), note, call, result)
+    tail = tuple(at(number, said) for number, said in enumerate([message("user", "look"), call, result]))
+    parts = ViewParts(Furniture(notes=((1, note),)), tail=tail)
+    assert render_messages(parts) == (message("user", "look"), note, call, result)
 
 
 def test_a_character_is_shown_what_they_witnessed_and_no_more() -> None:

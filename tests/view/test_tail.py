@@ -29,7 +29,7 @@ USER = message("user", "look around")
 
 
 def positions(*messages: Message) -> list[list[int]]:
-    return [[item.position for item in unit] for unit in tail.units(path(*messages))]
+    return [[item.position for item in unit] for unit in tail.group_units(path(*messages))]
 
 
 def view(*messages: Message, budget: int = 500) -> View:

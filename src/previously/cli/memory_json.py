@@ -5,13 +5,9 @@ One shape for each, wherever it is printed. These shapes are relied on from outs
 
 from __future__ import annotations
 
-from previously.story.memory_texts import CastItem
-from previously.story.lore_edits import LoreListing
-from previously.story.memory_texts import SceneText
-from previously.memory.in_force import MemoryText
-from previously.core.note import ThreadItem
-
 from typing import TYPE_CHECKING, Any
+
+from previously.folds.scene import dump_entry
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
@@ -20,6 +16,10 @@ if TYPE_CHECKING:
     from previously.core.versions import Version
     from previously.lore.current_state import StateValue
     from previously.lore.state import Wish
+    from previously.memory.in_force import MemoryText
+    from previously.story.lore_edits import LoreListing
+    from previously.story.memory_texts import CastItem, SceneText
+    from previously.story.threads_state import ThreadListing
 
 
 def remembered_json(story: BlockingStory) -> dict[str, Any]:
@@ -61,7 +61,6 @@ def episode_json(one: MemoryText) -> dict[str, Any]:
 
 def scene_json(number: int, one: SceneText) -> dict[str, Any]:
     """A scene that was noted."""
-    from previously.folds.scene import dump_entry
 
     return {
         "scene": number,
@@ -73,7 +72,7 @@ def scene_json(number: int, one: SceneText) -> dict[str, Any]:
     }
 
 
-def thread_json(one: ThreadItem) -> dict[str, Any]:
+def thread_json(one: ThreadListing) -> dict[str, Any]:
     """A thread and how it stands."""
     thread = one.thread
     return {

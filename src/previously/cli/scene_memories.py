@@ -4,9 +4,6 @@ out of several.
 
 from __future__ import annotations
 
-from previously.runtime.combine_scenes import Combined
-from previously.runtime.combine_scenes import COMBINED_WORDS
-
 import json
 import re
 import sys
@@ -19,6 +16,7 @@ import typer
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, number, opened_for_folding
 from previously.core.errors import BadInput, UnknownStory
+from previously.runtime.combine_scenes import COMBINED_WORDS, Combined
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory

@@ -116,6 +116,7 @@ def view_json(seen: View) -> dict[str, Any]:
 
 def placed(seen: View) -> list[tuple[int | None, Message]]:
     """The view's messages, each with its position on the path; the system message has none."""
+    from previously.view.render import place_messages
 
     return [(placed.position, placed.message) for placed in place_messages(seen.parts)]
 

@@ -6,8 +6,6 @@ lies behind it is read with every look, as the notes are.
 
 from __future__ import annotations
 
-from previously.folds.boundary import is_scene_end
-
 import json
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +19,7 @@ from previously.core.presence import Correction, HeardMessage, Presence, Run, fi
 from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
 from previously.core.versions import LiveVersion
+from previously.folds.boundary import is_scene_end
 from previously.folds.recap import FoldRules
 from previously.folds.tiles import Tile
 from previously.memory.notes import Walk, trace_states, walk_behind

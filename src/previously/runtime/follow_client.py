@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from previously.core.align import KnownEntry
+from previously.core.align import KnownEntry, choose_swipes
 from previously.core.digests import match_key
 from previously.core.errors import BadInput, HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role

@@ -19,7 +19,7 @@ from previously.core.tokens import Counter
 from previously.runtime.story_moment import StoryMoment
 from previously.storage.store import Store, StoryKey
 from previously.view.reader import Reader
-from previously.view.turn import Recalled
+from previously.view.turn import Recalled, render_text
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.outline import Outline, PathEntries

@@ -31,8 +31,8 @@ from previously.runtime.view_recipes import (
 from previously.view.build import Material, ViewRequest, build_view, fills_room
 from previously.view.epoch import Epoch
 from previously.view.memory import Remembered
-from previously.view.recipe import Recipe, digest_messages, write_recipe
-from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory
+from previously.view.recipe import Recipe, count_unchanged_tokens, digest_messages, write_recipe
+from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory, render_block
 from previously.view.view import Section, View
 
 MOST_LOOKED_AT = 1_024

@@ -1,6 +1,6 @@
 """The proxy put together: its routes, what they share, and how it begins and ends.
 
-What must stay true: what is under way when it is told to stop is drained, kept and marked; nothing is begun any more.
+When it is told to stop it begins nothing any more; what is under way is drained, kept and marked.
 """
 
 from __future__ import annotations
@@ -41,53 +41,53 @@ from previously.wire.interface import INTERFACES
 log = logging.getLogger("previously.server")
 
 FOLD_S = 600.0
-"""How long one call for a fold may take."""
+"""Seconds that one call for a fold may take: a small machine thinks for minutes about a long span."""
 
 CATCH_UP_S = 2.0
-"""How often what waits in the spool is tried again."""
+"""Seconds between two tries to bring in pending turns: about as long as a person waits before they ask once more."""
 
 
 class Proxy:
     """All that one proxy holds."""
 
-    def __init__(self, memory: Memory, serving: ServerOptions, spool_path: Path | None, has_model: bool) -> None:
+    def __init__(self, memory: Memory, options: ServerOptions, pending_path: Path | None, has_model: bool) -> None:
         self.memory = memory
-        self.serving = serving
-        self.upstream = Upstream(serving.upstream, key=serving.upstream_key, timeout_s=serving.timeout_s)
+        self.options = options
+        self.upstream = Upstream(options.upstream, key=options.upstream_key, timeout_s=options.timeout_s)
         self.recognising = ClientFollower(memory.store)
-        self.spool = PendingTurns(spool_path, serving.spool_bytes)
+        self.pending = PendingTurns(pending_path, options.spool_bytes)
         self.turns = ChatTurns(
             self.memory_of,
             self.recognising,
-            self.spool,
-            deadline_s=serving.deadline_s,
+            self.pending,
+            deadline_s=options.deadline_s,
             window_of=self._window,
         )
-        folds_upstream = serving.memory == "upstream" and not has_model
+        folds_upstream = options.memory == "upstream" and not has_model
         self.metrics = Metrics()
-        self.metrics.spool.ask = lambda: self.spool.waits
-        self.keeper = BackgroundFolds(
-            self._story_to_fold,
+        self.metrics.spool.ask = lambda: self.pending.count
+        self.folds = BackgroundFolds(
+            self._open_story_to_fold,
             self._facts,
-            idle_s=serving.idle_s,
+            idle_s=options.idle_s,
             yields=folds_upstream,
-            told=self.metrics.folded,
-            failed=self.metrics.failed_folds.add,
+            on_report=self.metrics.count_folds,
+            on_failure=self.metrics.failed_folds.add,
         )
-        commands = Commands(self.memory_of, self.recognising, serving.deadline_s)
-        self.passing = Passthrough(self.upstream)
-        self.chat = Chat(self.upstream, self.turns, self.keeper, commands, self.metrics, self.passing)
+        commands = Commands(self.memory_of, self.recognising, options.deadline_s)
+        self.passthrough = Passthrough(self.upstream)
+        self.chat = Chat(self.upstream, self.turns, self.folds, commands, self.metrics, self.passthrough)
         self.stopping = False
         self._folds_upstream = folds_upstream
-        self._folders: dict[tuple[str, str, str], Memory] = {}
-        self._address = serving.upstream.join("").rstrip("/")
+        self._writers: dict[tuple[str, str, str], Memory] = {}
+        self._address = options.upstream.join("").rstrip("/")
 
     def memory_of(self, owner: str) -> Memory:
-        """The stories of an owner."""
+        """Return the stories of an owner."""
         return self.memory.sharing(owner)
 
     async def _window(self, model: str, key: str | None) -> int | None:
-        known = self.serving.window_tokens
+        known = self.options.window_tokens
         if known is None:
             known = (await self.upstream.find_facts(model, key)).window_tokens
         return self.upstream.limit_window(model, known)
@@ -95,50 +95,50 @@ class Proxy:
     def _facts(self, model: str) -> Facts:
         return self.upstream.get_facts(model)
 
-    async def _story_to_fold(self, owner: str, name: str, model: str, key: str | None) -> Story:
-        """A story with the folder that is to fold it."""
-        window = self.upstream.limit_window(model, self.serving.window_tokens or self._facts(model).window_tokens)
+    async def _open_story_to_fold(self, owner: str, name: str, model: str, key: str | None) -> Story:
+        """Return a story with the writer that is to fold it."""
+        window = self.upstream.limit_window(model, self.options.window_tokens or self._facts(model).window_tokens)
         if not self._folds_upstream:
             return await self.memory.sharing(owner).story(name, create=False, window_tokens=window)
-        wanted = owner, self.serving.memory_model or model or "default", self.serving.upstream_key or key or ""
-        found = self._folders.get(wanted)
-        if found is None:
-            for stale in [one for one in self._folders if one[0] == owner]:
-                await self._folders.pop(stale).close()
-            found = self._folders[wanted] = self.memory.sharing(owner, model_at(self._address, *wanted[1:], FOLD_S))
-        return await found.story(name, create=False, window_tokens=window)
+        wanted = owner, self.options.memory_model or model or "default", self.options.upstream_key or key or ""
+        memory = self._writers.get(wanted)
+        if memory is None:
+            for stale in [known for known in self._writers if known[0] == owner]:
+                await self._writers.pop(stale).close()
+            memory = self._writers[wanted] = self.memory.sharing(owner, model_at(self._address, *wanted[1:], FOLD_S))
+        return await memory.story(name, create=False, window_tokens=window)
 
     async def catch_up(self) -> None:
-        """Bring in what waits in the spool, as often as it takes."""
+        """Bring pending turns into their stories, again and again."""
         while True:
             await asyncio.sleep(CATCH_UP_S)
-            if self.spool.waits:
+            if self.pending.count:
                 with suppress(Exception):
                     await self.turns.catch_up()
 
     async def close(self) -> None:
         """End: folds are given up, answers kept, connections closed."""
-        await self.keeper.stop()
-        await self.chat.finish(self.serving.drain_s)
-        for folder in self._folders.values():
-            await folder.close()
+        await self.folds.stop()
+        await self.chat.finish(self.options.drain_s)
+        for writer in self._writers.values():
+            await writer.close()
         await self.upstream.close()
         await self.memory.close()
 
 
 def make_app(
-    memory: Memory, serving: ServerOptions, *, spool_path: Path | None = None, has_model: bool = False
+    memory: Memory, options: ServerOptions, *, pending_path: Path | None = None, has_model: bool = False
 ) -> ASGIApp:
-    """The proxy as an application, which closes the memory at its end. `has_model`: the memory has a model of its own
-    that folds."""
-    proxy = Proxy(memory, serving, spool_path, has_model)
+    """Return the proxy as an application, which closes the memory at its end. `has_model`: the memory has a model of
+    its own that folds."""
+    proxy = Proxy(memory, options, pending_path, has_model)
 
-    async def any_keys() -> bool:
+    async def has_keys() -> bool:
         return bool(await memory.keys())
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        proxy.keeper.start()
+        proxy.folds.start()
         catching_up = asyncio.create_task(proxy.catch_up())
         try:
             yield
@@ -147,15 +147,15 @@ def make_app(
             catching_up.cancel()
             await proxy.close()
 
-    inner = Starlette(routes=routes(proxy), lifespan=lifespan, exception_handlers=HANDLERS)
-    required = serving.require_keys or not is_loopback(serving.host)
-    callers = Callers(memory.owner_of_key, any_keys, required=required)
-    rules = GuardRules.of(serving.host, allow_hosts=serving.allow_hosts, allow_origins=serving.allow_origins)
+    inner = Starlette(routes=make_routes(proxy), lifespan=lifespan, exception_handlers=HANDLERS)
+    required = options.require_keys or not is_loopback(options.host)
+    callers = Callers(memory.owner_of_key, has_keys, required=required)
+    rules = GuardRules.of(options.host, allow_hosts=options.allow_hosts, allow_origins=options.allow_origins)
     return RequestLog(Guard(inner, rules, callers), proxy.metrics)
 
 
 async def _answer_http_error(request: Request, error: Exception) -> Response:
-    """What there is not, in the shape that clients of this interface understand."""
+    """Say that there is no such thing, in the shape that clients of this interface understand."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     words = {404: "There is nothing at this address.", 405: "This address does not take this method."}
     return await answer_refusal(request, Refusal(status, "not_found", words.get(status, "This cannot be done.")))
@@ -168,8 +168,8 @@ async def _answer_failure(request: Request, _: Exception) -> Response:
 HANDLERS = {Refusal: answer_refusal, HTTPException: _answer_http_error, Exception: _answer_failure}
 
 
-def routes(proxy: Proxy) -> list[BaseRoute]:
-    """What the proxy answers. Whatever is not here is not passed on."""
+def make_routes(proxy: Proxy) -> list[BaseRoute]:
+    """Return all that the proxy answers. Whatever is not here is not passed on."""
 
     async def healthz(_: Request) -> Response:
         return JSONResponse({"ok": True})
@@ -177,27 +177,30 @@ def routes(proxy: Proxy) -> list[BaseRoute]:
     async def readyz(_: Request) -> Response:
         if proxy.stopping:
             return JSONResponse({"ready": False, "reason": "stopping"}, 503)
-        return JSONResponse({"ready": True, "memory": "waiting" if proxy.spool.waits else "on"})
+        return JSONResponse({"ready": True, "memory": "waiting" if proxy.pending.count else "on"})
 
     return [
         Route("/healthz", healthz),
         Route("/readyz", readyz),
-        *(_at(f"/v1/{dialect.path}", proxy.chat.speaking(dialect), "POST") for dialect in INTERFACES.values()),
-        _at("/v1/messages/count_tokens", proxy.passing, "POST"),
-        *(_at(f"/v1/responses/{path}", proxy.passing, "POST") for path in ("compact", "input_tokens")),
-        _at("/v1/responses/{response}/cancel", proxy.passing, "POST"),
-        _at("/v1/responses/{response}/input_items", proxy.passing, "GET"),
-        _at("/v1/responses/{response}", proxy.passing, "GET", "DELETE"),
-        _at("/v1/completions", proxy.passing, "POST"),
-        _at("/v1/embeddings", proxy.passing, "POST"),
-        _at("/v1/models", proxy.passing, "GET"),
-        _at("/v1/models/{model:path}", proxy.passing, "GET"),
+        *(
+            _make_route(f"/v1/{interface.path}", proxy.chat.answer_in(interface), "POST")
+            for interface in INTERFACES.values()
+        ),
+        _make_route("/v1/messages/count_tokens", proxy.passthrough, "POST"),
+        *(_make_route(f"/v1/responses/{path}", proxy.passthrough, "POST") for path in ("compact", "input_tokens")),
+        _make_route("/v1/responses/{response}/cancel", proxy.passthrough, "POST"),
+        _make_route("/v1/responses/{response}/input_items", proxy.passthrough, "GET"),
+        _make_route("/v1/responses/{response}", proxy.passthrough, "GET", "DELETE"),
+        _make_route("/v1/completions", proxy.passthrough, "POST"),
+        _make_route("/v1/embeddings", proxy.passthrough, "POST"),
+        _make_route("/v1/models", proxy.passthrough, "GET"),
+        _make_route("/v1/models/{model:path}", proxy.passthrough, "GET"),
         make_metrics_route(proxy.metrics),
         *make_page_routes(proxy.memory_of),
     ]
 
 
-def _at(path: str, app: ASGIApp, *methods: str) -> Route:
+def _make_route(path: str, app: ASGIApp, *methods: str) -> Route:
     return Route(path, _Endpoint(app), methods=methods)
 
 

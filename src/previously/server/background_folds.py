@@ -1,8 +1,8 @@
-"""Folding beside the chat: when nobody waits for an answer, one fold at a time.
+"""Folds beside the chat: when nobody waits for an answer, one story at a time.
 
-What must stay true: a user's request never waits for a fold. Where the upstream works on one request at a time, a fold
-that is under way is given up when a user asks, and begun again later: nothing of it was kept, nothing is lost. With the
-built-in folder nothing needs to be given up. One story folds at a time; others wait in order.
+A user's request never waits for a fold. Where the upstream works on one request at a time, a fold that is under way is
+given up when a user asks, and begun again later: nothing of it was kept, nothing is lost. With the built-in writer
+nothing needs to be given up. Other stories wait in order.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from previously.story.story import Story
 log = logging.getLogger("previously.server")
 
 RETRY_S = 30.0
-"""How long a story rests whose fold failed."""
+"""Seconds that a story rests whose fold failed: whatever was wrong, asking at once would find it again."""
 
 
 class BackgroundFolds:
-    """Folds what is due."""
+    """Folds what is due in the stories that were told of."""
 
     def __init__(
         self,
@@ -33,17 +33,17 @@ class BackgroundFolds:
         *,
         idle_s: float,
         yields: bool,
-        told: Callable[[FoldReport], None] | None = None,
-        failed: Callable[[], None] | None = None,
+        on_report: Callable[[FoldReport], None] | None = None,
+        on_failure: Callable[[], None] | None = None,
     ) -> None:
-        """`open_story(owner, name, model, key)` gives a story with the folder to use; `yields`: folds use the upstream
+        """`open_story(owner, name, model, key)` gives a story with the writer to use; `yields`: folds use the upstream
         that answers the users."""
         self._open_story = open_story
         self._facts = facts
         self._idle_s = idle_s
         self._yields = yields
-        self._told = told
-        self._failed = failed
+        self._on_report = on_report
+        self._on_failure = on_failure
         self._waiting: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._last: dict[str, tuple[str, str | None]] = {}
         """For each owner the model that was last asked for and the key it was asked with; in this memory only."""
@@ -57,12 +57,12 @@ class BackgroundFolds:
 
     @property
     def waiting(self) -> int:
-        """How many stories wait to be looked at."""
+        """The number of stories that wait to be looked at."""
         return len(self._waiting)
 
     @contextmanager
-    def request(self, owner: str, model: str, key: str | None) -> Iterator[None]:
-        """A user waits for an answer as long as the block lasts."""
+    def pause_for(self, owner: str, model: str, key: str | None) -> Iterator[None]:
+        """Hold folds back: a user waits for an answer as long as the block lasts."""
         self._last[owner] = model, key
         self._open += 1
         self._free.clear()
@@ -76,8 +76,8 @@ class BackgroundFolds:
             if not self._open:
                 self._free.set()
 
-    def changed(self, owner: str, name: str) -> None:
-        """Something was said in a story."""
+    def add_story(self, owner: str, name: str) -> None:
+        """Look after a story in which something was said."""
         self._waiting[owner, name] = None
         self._work.set()
 
@@ -95,7 +95,7 @@ class BackgroundFolds:
     async def _run(self) -> None:
         while True:
             await self._work.wait()
-            await self._idle()
+            await self._wait_until_idle()
             if not self._waiting:
                 self._work.clear()
                 continue
@@ -104,8 +104,8 @@ class BackgroundFolds:
             if not await self._fold(owner, name):
                 self._waiting.setdefault((owner, name))
 
-    async def _idle(self) -> None:
-        """Returns when nobody has waited for an answer for a while."""
+    async def _wait_until_idle(self) -> None:
+        """Wait until nobody has waited for an answer for a while."""
         while True:
             await self._free.wait()
             await asyncio.sleep(self._idle_s)
@@ -130,15 +130,15 @@ class BackgroundFolds:
                 finally:
                     if not self._folding.done():
                         self._folding.cancel()
-                if self._told:
-                    self._told(report)
+                if self._on_report:
+                    self._on_report(report)
                 if not report.folds:
                     return True
         except Exception as error:
             log.warning("A fold failed: %s", type(error).__name__)
-            if self._failed:
-                self._failed()
-            asyncio.get_running_loop().call_later(RETRY_S, self.changed, owner, name)
+            if self._on_failure:
+                self._on_failure()
+            asyncio.get_running_loop().call_later(RETRY_S, self.add_story, owner, name)
             return True
         finally:
             self._folding = None

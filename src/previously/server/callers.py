@@ -1,10 +1,9 @@
-"""Who is asking: the one place where a key is taken out of a request and looked up.
+"""Callers: the one place where a key is taken out of a request and looked up.
 
-What must stay true: a key comes in `Authorization`, or in `x-api-key` where there is no `Authorization`, and nowhere
-else; it is looked up by its whole hash; one that was
-removed stops working within seconds, also for a stream that is open; and no key is ever printed, nor one of ours given
-to a server upstream. Once a key was seen to exist, keys are asked for until the process ends: to remove the last one
-shuts the door and does not open it.
+A key comes in `Authorization`, or in `x-api-key` where there is no `Authorization`, and nowhere else. It is looked up
+by its whole hash; one that was removed stops working within seconds, also for a stream that is open. No key is ever
+printed, nor one of ours given to a server upstream. Once a key was seen to exist, keys are asked for until the process
+ends: to remove the last one shuts the door and does not open it.
 """
 
 from __future__ import annotations
@@ -25,13 +24,16 @@ from previously.server.refusals import Header, Refusal, make_retry_header
 from previously.storage.tables.keys import KEY_PREFIX, key_hash
 
 FRESH_S = 2.0
-"""How long an answer of the store is believed: a removed key stops working after that."""
+"""Seconds that an answer of the store is believed: a removed key stops working after that."""
 
 GRACE_S = 300.0
-"""How long a known key goes on working while the store cannot be asked: memory may be down, the story goes on."""
+"""Seconds that a known key goes on working while the store cannot be asked: memory may be down, the story goes on."""
 
 LOOKUP_S = 2.0
+"""Seconds that the store may take to answer: as long as memory may take in a turn."""
+
 MOST_KNOWN = 1_000
+"""The most keys that are remembered: each is a hash and a name."""
 
 X_API_KEY = b"x-api-key"
 _KEY = re.compile(r"[\x21-\x7e]{1,1024}")
@@ -40,17 +42,17 @@ _OURS = re.compile(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """On whose behalf a request is made."""
+    """Somebody on whose behalf a request is made."""
 
     owner: str
     key: str | None = field(default=None, repr=False)
-    """What the client gave as its key, for the server upstream; None if it gave none, or one of ours."""
+    """The key that the client gave, for the server upstream; None if it gave none, or one of ours."""
     ours: bool = False
-    """Whether it was let in by a key of ours."""
+    """True if it was let in by a key of ours."""
     hashed: bytes = field(default=b"", repr=False)
     """Of the key that let it in."""
     by_x_api_key: bool = False
-    """Whether the key came in `x-api-key`."""
+    """True if the key came in `x-api-key`."""
 
     @property
     def upstream_key(self) -> str | None:
@@ -59,7 +61,7 @@ class Caller:
 
     @property
     def gave_none(self) -> bool:
-        """Whether it came without any key."""
+        """True if it came without any key."""
         return self.key is None and not self.ours
 
 
@@ -83,8 +85,8 @@ class Callers:
         """When it was last seen that there are no keys."""
 
     async def caller(self, headers: Collection[Header], *, page: bool = False) -> Caller:
-        """Who sent this. `Refusal` 401 if keys are asked for and it has none of ours; a page asks by Basic, whose
-        password is the key."""
+        """Return who sent this. `Refusal` 401 if keys are asked for and it has none of ours; a page asks by Basic,
+        whose password is the key."""
         given = find_key(headers, page=page)
         other = not values(headers, b"authorization")
         if not await self.required():
@@ -100,14 +102,14 @@ class Callers:
         return Caller(owner, None, True, hashed, other)
 
     async def still(self, caller: Caller) -> bool:
-        """Whether the key that let a caller in is still one of ours."""
+        """Return whether the key that let a caller in is still one of ours."""
         try:
             return not caller.ours or await self._owner(caller.hashed) == caller.owner
         except Refusal:
             return True  # the store cannot be asked: what is under way goes on
 
     async def required(self) -> bool:
-        """Whether keys are asked for."""
+        """Return whether keys are asked for."""
         if self._required:
             return True
         now = self._clock()
@@ -142,8 +144,8 @@ class Callers:
 
 
 def find_key(headers: Collection[Header], *, page: bool = False) -> str | None:
-    """The key in `Authorization`, or in `x-api-key` if there is no `Authorization`; None if there is none, or nothing
-    that can be one, or more than one."""
+    """Return the key in `Authorization`, or in `x-api-key` if there is no `Authorization`; None if there is none, or
+    nothing that can be one, or more than one."""
     given = values(headers, b"authorization")
     if not given and not page:
         others = values(headers, X_API_KEY)
@@ -167,7 +169,7 @@ def _password(encoded: str) -> str:
 
 
 def refuse_key(page: bool = False) -> Refusal:
-    """The same words for every fault: whoever guesses learns nothing."""
+    """Return a refusal with the same words for every fault: whoever guesses learns nothing."""
     asks = b'Basic realm="Previously", charset="UTF-8"' if page else b'Bearer realm="Previously"'
     return Refusal(401, "invalid_api_key", "This server asks for a key of its own.", [(b"www-authenticate", asks)])
 

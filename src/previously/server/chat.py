@@ -1,7 +1,7 @@
-"""A turn begun, passed on, and ended, in whatever interface it was asked for.
+"""Chat requests answered: a turn begun, passed on, and ended, in whatever interface it was asked for.
 
-What must stay true: a request that was too long for the model is sent once more, smaller, as long as the client was not
-told anything; if that is refused too, the client hears what the upstream says.
+A request that was too long for the model is sent once more, smaller, as long as the client was not told anything; if
+that is refused too, the client hears what the upstream says.
 """
 
 from __future__ import annotations
@@ -19,28 +19,29 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.core.errors import BadInput
 from previously.server.background_folds import BackgroundFolds
-from previously.server.chat_request import ChatRequest, parse_fields, parsed, write_body
+from previously.server.chat_request import ChatRequest, parse_fields, read_fields, write_body
 from previously.server.commands import Commands
 from previously.server.guard import get_caller, read_whole_body
-from previously.server.logs import RequestNote, noted
+from previously.server.logs import RequestNote, get_note
 from previously.server.metrics import Metrics
 from previously.server.overflow import find_overflow
 from previously.server.passthrough import Passthrough
 from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outgoing, RelayOutcome, ReplyListener, relay
-from previously.server.turn import ChatTurn, ChatTurns, make_listed
+from previously.server.turn import ChatTurn, ChatTurns
 from previously.server.upstream import Upstream
 from previously.wire.interface import Interface
 
 log = logging.getLogger("previously.server")
 
 LARGE_BODY = 256 * 1024
-"""A body beyond this is read beside the others, which must not wait for it."""
+"""A body beyond this is read in a thread: it takes some milliseconds, and others would wait for it."""
 
 WITHOUT_MEMORY: Header = (b"x-previously-memory", b"off")
 
 KEEP_S = 2.0
-"""How long the end of an answer waits for it to be kept."""
+"""Seconds that the end of an answer waits for it to be kept: a client that asks again at once then finds it, and one on
+a slow disk does not wait for good."""
 
 
 class Chat:
@@ -50,61 +51,59 @@ class Chat:
         self,
         upstream: Upstream,
         turns: ChatTurns,
-        keeper: BackgroundFolds,
+        folds: BackgroundFolds,
         commands: Commands,
         metrics: Metrics,
-        passing: Passthrough,
+        passthrough: Passthrough,
     ) -> None:
         self._upstream = upstream
         self._turns = turns
-        self._keeper = keeper
+        self._folds = folds
         self._commands = commands
         self._metrics = metrics
-        self._passing = passing
+        self._passthrough = passthrough
         self._keeping: set[asyncio.Task[None]] = set()
         self._answering: set[asyncio.Task[Any]] = set()
 
-    def speaking(self, dialect: Interface) -> ASGIApp:
-        """What answers requests of one interface."""
+    def answer_in(self, interface: Interface) -> ASGIApp:
+        """Return the application that answers requests of one interface."""
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            await self._one(dialect, scope, receive, send)
+            await self._answer(interface, scope, receive, send)
 
         return answer
 
-    async def _one(self, dialect: Interface, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+    async def _answer(self, interface: Interface, scope: Scope, receive: Receive, send: Send) -> None:
         begun = time.perf_counter()
-        caller = get_caller(scope)
+        caller, note = get_caller(scope), get_note(scope)
         given = dict(scope["headers"])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
         content = await read_whole_body(receive)
-        asked = await _read(content, headers, dialect)
-        if asked is None:
-            await self._passing.unchanged(scope, content, receive, send, [WITHOUT_MEMORY])
+        request = await _read(content, headers, interface)
+        if request is None:
+            await self._passthrough.pass_on(scope, content, receive, send, [WITHOUT_MEMORY])
             return
-        key = caller.upstream_key
         with self._under_way():
-            if words := await self._commands.answer(caller.owner, asked, make_listed(caller.owner, asked)):
-                await _say(words, asked, send)
+            if words := await self._commands.answer(caller.owner, request):
+                await _say(words, request, send)
                 return
-            with self._keeper.request(caller.owner, asked.model, caller.key):
-                turn = await self._begin(caller.owner, asked, key)
-                noted(scope).story = turn.place.key.story if turn.place else None
+            with self._folds.pause_for(caller.owner, request.model, caller.key):
+                turn = await self._begin(caller.owner, request, caller.upstream_key)
+                note.story = turn.place.key.story if turn.place else None
 
-                def out() -> Outgoing:
-                    body = write_body(asked, turn.messages)
+                def make_outgoing() -> Outgoing:
+                    body = write_body(request, turn.messages)
                     sent = self._upstream.build_headers(given, caller)
                     told, query = make_memory_headers(turn), scope["query_string"]
-                    return Outgoing("POST", dialect.path, sent, body, query, asked.streams, told, dialect.errors)
+                    return Outgoing("POST", interface.path, sent, body, query, request.streams, told, interface.errors)
 
-                first = out()
+                first = make_outgoing()
                 self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
-                await self._answer(turn, first, out, noted(scope), receive, send)
+                await self._relay(turn, first, make_outgoing, note, receive, send)
 
-    async def _begin(self, owner: str, asked: ChatRequest, key: str | None) -> ChatTurn:
+    async def _begin(self, owner: str, request: ChatRequest, key: str | None) -> ChatTurn:
         try:
-            turn = await self._turns.begin(owner, asked, key)
+            turn = await self._turns.begin(owner, request, key)
         except BadInput as error:
             raise Refusal(400, "bad_request", str(error)) from None
         self._metrics.turns.add()
@@ -112,33 +111,33 @@ class Chat:
             self._metrics.degraded.add()
         return turn
 
-    async def _answer(
+    async def _relay(
         self,
         turn: ChatTurn,
         first: Outgoing,
-        anew: Callable[[], Outgoing],
+        make_outgoing: Callable[[], Outgoing],
         note: RequestNote,
         receive: Receive,
         send: Send,
     ) -> None:
-        """Ask the upstream, and keep what comes, whatever becomes of it. `anew` is what is asked once the turn has
-        changed."""
-        hearing = ReplyListener(turn.asked.dialect.open_reader)
+        """Ask the upstream, and keep what comes, whatever becomes of it. `make_outgoing` gives what is asked once the
+        turn has changed."""
+        listener = ReplyListener(turn.request.interface.open_reader)
         kept = False
 
         async def again(status: int, body: bytes) -> Outgoing | None:
             overflow = find_overflow(status, body)
-            if overflow is None or not await self._turns.again(turn, overflow):
+            if overflow is None or not await self._turns.shrink(turn, overflow):
                 return None
             log.warning("A request was too long for the model and is sent once more, smaller")
-            return anew()
+            return make_outgoing()
 
         def keep(outcome: RelayOutcome) -> asyncio.Task[None]:
             nonlocal kept
             kept = True
-            reply = hearing.finish()
+            reply = listener.finish()
             if outcome.answered and reply.error is None and turn.window_tokens is not None:
-                self._upstream.learn(turn.asked.model, turn.window_tokens)
+                self._upstream.learn(turn.request.model, turn.window_tokens)
             note.read = reply.done
             # Many clients leave once they have read the end.
             whole = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)
@@ -152,7 +151,7 @@ class Chat:
         try:
             outcome = await relay(
                 self._upstream, first, receive, send,
-                hearing=hearing, before_end=keep_before_end, again=again,
+                hearing=listener, before_end=keep_before_end, again=again,
             )  # fmt: skip
         finally:
             if not kept:
@@ -161,22 +160,22 @@ class Chat:
     def _keep(self, work: Coroutine[Any, Any, None], turn: ChatTurn) -> asyncio.Task[None]:
         """Keep an answer whatever becomes of the client."""
 
-        async def kept() -> None:
+        async def keep() -> None:
             try:
                 await work
             except Exception as error:
                 log.warning("An answer could not be kept: %s", type(error).__name__)
             if turn.place:
-                self._keeper.changed(turn.place.key.owner, turn.place.name)
+                self._folds.add_story(turn.place.key.owner, turn.place.name)
 
-        task = asyncio.create_task(kept())
+        task = asyncio.create_task(keep())
         self._keeping.add(task)
         task.add_done_callback(self._keeping.discard)
         return task
 
     @contextmanager
     def _under_way(self) -> Iterator[None]:
-        """A turn that `finish` waits for."""
+        """Mark a turn that `finish` waits for."""
         task = asyncio.current_task()
         assert task is not None
         self._answering.add(task)
@@ -193,18 +192,18 @@ class Chat:
 
 
 def make_memory_headers(turn: ChatTurn) -> list[Header]:
-    """What the client is told of memory."""
+    """Return the headers that tell the client of memory."""
     state = b"degraded" if turn.degraded else b"on" if turn.place else b"off"
-    named = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
-    return [(b"x-previously-memory", state), *named]
+    story = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
+    return [(b"x-previously-memory", state), *story]
 
 
-async def _read(body: bytes, headers: dict[str, str], dialect: Interface) -> ChatRequest | None:
-    """The request; None for one that goes on without memory, since its history does not lie in it."""
+async def _read(body: bytes, headers: dict[str, str], interface: Interface) -> ChatRequest | None:
+    """Return the request; None for one that goes on without memory, since its history does not lie in it."""
 
     def read() -> ChatRequest | None:
-        fields = parsed(body)
-        return None if dialect.is_partial(fields) else parse_fields(fields, headers, dialect)
+        fields = parse_fields(body)
+        return None if interface.is_partial(fields) else read_fields(fields, headers, interface)
 
     try:
         return await asyncio.to_thread(read) if len(body) > LARGE_BODY else read()
@@ -212,17 +211,17 @@ async def _read(body: bytes, headers: dict[str, str], dialect: Interface) -> Cha
         raise Refusal(400, "bad_request", str(error)) from None
 
 
-async def _say(words: str, asked: ChatRequest, send: Send) -> None:
+async def _say(words: str, request: ChatRequest, send: Send) -> None:
     """Answer in words of ours."""
     now = int(time.time())
-    if asked.streams:
+    if request.streams:
         head: list[Header] = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
         await send({"type": "http.response.start", "status": 200, "headers": head})
-        for chunk in asked.dialect.stream_reply(words, asked.model, created=now):
+        for chunk in request.interface.stream_reply(words, request.model, created=now):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         return
-    body = json.dumps(asked.dialect.write_reply(words, asked.model, created=now)).encode()
+    body = json.dumps(request.interface.write_reply(words, request.model, created=now)).encode()
     head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": head})
     await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,9 +1,7 @@
-"""A chat request as it comes in: its body, its list of messages, and who says that it belongs to which story.
+"""A chat request as it comes in: its body, its list of messages, and which story it says that it belongs to.
 
-Pure. What must stay true: a body is changed in its messages and in what is ours, and nowhere else; whatever a client
-sends is an `AskedChat` or a `BadInput` with one sentence.
-
-What a story is called that a client began.
+A body is changed in its messages and in what is ours, and nowhere else. Whatever a client sends is a `ChatRequest` or a
+`BadInput` with one sentence.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from urllib.parse import unquote
 from previously.core.errors import BadInput
 from previously.core.json_values import clean, kind, parse_json
 from previously.core.messages import Draft, Role, Text, clean_draft
+from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
 from previously.recognition.client_marks import ChatNames, is_nudge
 from previously.recognition.commands import Command, parse_command
@@ -52,6 +51,10 @@ _TYPES = {
     "aside": Ask.ASIDE,
 }
 _LONGEST_NAME = 200
+"""Characters of a name that a client gives; more would not fit on a line of a list."""
+
+_LONGEST_CAST = 60
+"""Characters of those who are named in the name of a new story: a time and some letters stand beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +63,16 @@ class ChatRequest:
 
     body: dict[str, Any]
     """As it was sent, but for what is meant for us."""
-    dialect: Interface
+    interface: Interface
     """The interface it came by."""
     messages: list[Raw]
+    """As the client sent them;"""
     drafts: list[Draft]
-    heard: ClientList
+    """as they would be stored, in the same order;"""
+    client_list: ClientList
+    """and taken apart."""
     command: Command | None
-    """What the last message asks of memory, if it does."""
-    replaced: int
-    """Characters that could not be kept."""
+    """The question to memory in the last message, if it is one."""
     model: str
     streams: bool
     answer_tokens: int | None
@@ -76,63 +80,82 @@ class ChatRequest:
     """Whose conversation it is, where the client serves several people."""
     story: str | None
     named: bool
-    """Whether somebody gave the story its name; else that is an id of the client's."""
+    """True if somebody gave the story its name; else that is an id of the client's."""
     ask: Ask | None
     history: int | None
-    """How many messages the client's history has, where it says so."""
+    """The length of the client's history, where it says so."""
+
+    def client_request(self, owner: str) -> ClientRequest:
+        """Return what is needed to recognise its story."""
+        story = self.story
+        if self.user and story:  # two people may have given the same name to theirs
+            told_apart = blake2b(json.dumps([self.user, story]).encode(), digest_size=4).hexdigest()
+            story = f"{self.user}/{story} {told_apart}"
+        adopts = story is not None and not self.named
+        return ClientRequest(
+            owner, self.client_list, self.streams, story, self.ask, self.history, self.user, adopts=adopts
+        )
+
+    def make_story_name(self) -> str:
+        """Return a name for a new story: who is in it and when it began, and some letters, since no two may have the
+        same name."""
+        names = self.client_list.names
+        who = ", ".join(names.members) or names.character or "Chat"
+        who = " ".join(clean(who)[0].split())[:_LONGEST_CAST] or "Chat"
+        return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"
 
 
-def parse_chat_request(body: bytes, headers: Mapping[str, str], dialect: Interface = CHAT) -> ChatRequest:
-    """The request in a body. `headers` have lower-case names."""
-    return parse_fields(parsed(body), headers, dialect)
+def parse_chat_request(body: bytes, headers: Mapping[str, str], interface: Interface = CHAT) -> ChatRequest:
+    """Return the request in a body. `headers` have lower-case names."""
+    return read_fields(parse_fields(body), headers, interface)
 
 
-def parse_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Interface = CHAT) -> ChatRequest:
-    """The request in a body that is parsed, whose fields from now on are the request's."""
-    messages = dialect.read_raws(fields)
-    meta = fields.pop("chat_meta", None)
-    told = meta if isinstance(meta, dict) else {}
-    drafts, replaced = [], 0
+def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: Interface = CHAT) -> ChatRequest:
+    """Return the request in a parsed body, whose fields from now on are the request's."""
+    messages = interface.read_raws(fields)
+    given = fields.pop("chat_meta", None)
+    meta = given if isinstance(given, dict) else {}
+    drafts = []
     for number, item in enumerate(messages, 1):
         if not isinstance(item, dict):
             raise BadInput(f"Message {number} must be an object, not {kind(item)}.")
         try:
-            draft, count = clean_draft(dialect.parse_raw(item))
+            draft, _ = clean_draft(interface.parse_raw(item))
         except (BadInput, RecursionError) as error:
             sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number}: {sentence}") from None
-        drafts.append(_as_said(draft))
-        replaced += count
+        drafts.append(_remove_echoes(draft))
     streams = fields.get("stream") is True
-    ask = _TYPES.get(str(headers.get("x-previously-kind") or told.get("type") or "").lower())
-    heard = parse_client_list(drafts, _names(told), is_turn=ask is Ask.TURN)
-    if ask is not None and not heard.body:
+    ask = _TYPES.get(str(headers.get("x-previously-kind") or meta.get("type") or "").lower())
+    client_list = parse_client_list(drafts, _find_names(meta), is_turn=ask is Ask.TURN)
+    if ask is not None and not client_list.body:
         ask = Ask.ASIDE
-    elif ask is Ask.CONTINUE and not heard.ends_in_a_reply:
+    elif ask is Ask.CONTINUE and not client_list.ends_in_a_reply:
         ask = Ask.TURN  # there is no reply to go on with
-    if ask is None and _is_sillytavern(headers) and is_lone_task(heard, streams=streams):
+    if ask is None and _is_sillytavern(headers) and is_lone_task(client_list, streams=streams):
         ask = Ask.ASIDE
     last = next((draft.message for draft in reversed(drafts) if _is_said(draft)), drafts[-1].message)
     return ChatRequest(
         fields,
-        dialect,
+        interface,
         messages,
         drafts,
-        heard,
+        client_list,
         parse_command(last.text) if last.role is Role.USER else None,
-        replaced,
         str(fields.get("model") or ""),
         streams,
-        _answer_tokens(fields),
-        _one_line(str(user)) if isinstance(user := dialect.find_user(fields), str | int) and user is not True else "",
-        *_story(fields, headers, told),
+        _find_answer_tokens(fields),
+        _make_name(str(user))
+        if isinstance(user := interface.find_user(fields), str | int) and user is not True
+        else "",
+        *_find_story(fields, headers, meta),
         ask,
-        _history(told),
+        _count_history(meta),
     )
 
 
-def parsed(body: bytes) -> dict[str, Any]:
-    """The fields of a body."""
+def parse_fields(body: bytes) -> dict[str, Any]:
+    """Return the fields of a body."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -143,8 +166,8 @@ def parsed(body: bytes) -> dict[str, Any]:
     return fields
 
 
-def _as_said(draft: Draft) -> Draft:
-    """A message without what was put into it on an earlier way through us, or repeats it."""
+def _remove_echoes(draft: Draft) -> Draft:
+    """Return a message without the memory that was put into it on an earlier way through us, or that it repeats."""
     message = draft.message
     if "<recalled>" not in message.text:
         return draft
@@ -152,36 +175,38 @@ def _as_said(draft: Draft) -> Draft:
     return Draft(type(message)(message.role, parts, message.speaker, message.witnesses), draft.attributes)
 
 
-def _names(told: Mapping[str, Any]) -> ChatNames:
-    character, user, group = (str(told.get(name) or "").strip() for name in ("char", "user", "group"))
+def _find_names(meta: Mapping[str, Any]) -> ChatNames:
+    character, user, group = (str(meta.get(name) or "").strip() for name in ("char", "user", "group"))
     members = tuple(name.strip() for name in group.split(",") if name.strip()) if "," in group else ()
     return ChatNames(character or None, user or None, members)
 
 
-def _story(fields: Mapping[str, Any], headers: Mapping[str, str], told: Mapping[str, Any]) -> tuple[str | None, bool]:
-    """The name of a story, or the client's id for it; and whether it is a name."""
+def _find_story(
+    fields: Mapping[str, Any], headers: Mapping[str, str], meta: Mapping[str, Any]
+) -> tuple[str | None, bool]:
+    """Return the name of a story, or the client's id for it; and whether it is a name."""
     metadata = fields.get("metadata")
     beside = metadata if isinstance(metadata, dict) else {}
-    given: list[tuple[str, Any]] = [(name, _header(headers.get(name, ""))) for name in STORY_HEADERS]
+    given: list[tuple[str, Any]] = [(name, _decode_header(headers.get(name, ""))) for name in STORY_HEADERS]
     given += [(name, beside.get(name)) for name in STORY_FIELDS]
     given.append(("", fields.get("litellm_session_id")))
-    if uid := str(told.get("uid") or "").strip():  # `char` differs among the members of a group
-        given.append(("", f"{str(told.get('group') or 'chat').strip()} {uid}"))
+    if uid := str(meta.get("uid") or "").strip():  # `char` differs among the members of a group
+        given.append(("", f"{str(meta.get('group') or 'chat').strip()} {uid}"))
     for name, value in given:
-        if isinstance(value, str) and (found := _one_line(value)):
+        if isinstance(value, str) and (found := _make_name(value)):
             return found, name in NAMING
     return None, False
 
 
-def _header(value: str) -> str:
-    """A name in a header: percent-encoded as we send it, or in UTF-8, which comes in as if it were Latin-1."""
+def _decode_header(value: str) -> str:
+    """Return a name in a header: percent-encoded as we send it, or in UTF-8, which comes in as if it were Latin-1."""
     with suppress(UnicodeError):
         value = value.encode("latin-1").decode()
     return unquote(value, errors="replace")
 
 
-def _one_line(text: str) -> str:
-    """A name that can be kept and read; not without end, and still another one if it differs behind that."""
+def _make_name(text: str) -> str:
+    """Return a name that can be kept and read; not without end, and still another one if it differs behind that."""
     name = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     if len(name) <= _LONGEST_NAME:
         return name
@@ -189,16 +214,16 @@ def _one_line(text: str) -> str:
 
 
 def _is_said(draft: Draft) -> bool:
-    """Whether a message is somebody's, and not there to steer the answer."""
+    """Return whether a message is somebody's, and not there to steer the answer."""
     return draft.message.role is not Role.SYSTEM and not is_nudge(draft.message.text)
 
 
-def _history(told: Mapping[str, Any]) -> int | None:
-    last = str(told.get("last_id") or "")
+def _count_history(meta: Mapping[str, Any]) -> int | None:
+    last = str(meta.get("last_id") or "")
     return int(last) + 1 if last.isascii() and last.isdigit() and len(last) < 10 else None
 
 
-def _answer_tokens(fields: Mapping[str, Any]) -> int | None:
+def _find_answer_tokens(fields: Mapping[str, Any]) -> int | None:
     for name in ("max_completion_tokens", "max_output_tokens", "max_tokens"):
         value = fields.get(name)
         if type(value) is int and 0 < value < 2**40:
@@ -210,21 +235,10 @@ def _is_sillytavern(headers: Mapping[str, str]) -> bool:
     return headers.get("user-agent", "").startswith("node-fetch")
 
 
-def write_body(asked: ChatRequest, messages: list[Raw]) -> bytes:
-    """The body that goes upstream."""
-    body = asked.dialect.write_body(asked.body, messages)
+def write_body(request: ChatRequest, messages: list[Raw]) -> bytes:
+    """Return the body that goes upstream."""
+    body = request.interface.write_body(request.body, messages)
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # half a character, as some clients cut them: it goes on as it came
         return json.dumps(body, separators=(",", ":")).encode()
-
-
-_LONGEST = 60
-
-
-def make_story_name(asked: ChatRequest) -> str:
-    """A name for a new story: who is in it and when it began, and some letters, since no two may have the same name."""
-    names = asked.heard.names
-    who = ", ".join(names.members) or names.character or "Chat"
-    who = " ".join(clean(who)[0].split())[:_LONGEST] or "Chat"
-    return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"

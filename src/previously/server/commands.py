@@ -1,5 +1,8 @@
-"""Answers to in-chat commands. What must stay true: neither a command nor its answer becomes part of the transcript;
-what else the client's list shows is followed as with any request."""
+"""Answers to in-chat commands.
+
+Neither a command nor its answer becomes part of the transcript; what else the client's list shows is followed as with
+any request.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from previously.story.story import Story
 from previously.view.view import Section, View
 
 MOST_LINES = 40
-"""How many lines of a list are told."""
+"""The most lines of a list that are told: more than a screen, and nobody reads on in a chat."""
 
 NO_STORY = "There is no story yet: say something first."
 
@@ -34,34 +37,34 @@ class Commands:
         self._recognising = recognising
         self._deadline_s = deadline_s
 
-    async def answer(self, owner: str, asked: ChatRequest, listed: ClientRequest) -> str | None:
-        """What to say to a request whose last message is a command; None if it is not."""
-        if asked.command is None:
+    async def answer(self, owner: str, request: ChatRequest) -> str | None:
+        """Return the answer to a request whose last message is a command; None if it is not."""
+        if request.command is None:
             return None
         try:
             async with asyncio.timeout(self._deadline_s):
-                words = await self._answer(owner, asked.command, listed)
+                words = await self._answer(owner, request.command, request.client_request(owner))
         except PreviouslyError as error:
             words = str(error)
         except TimeoutError:
             words = "Memory is busy; ask again in a moment."
         return f"{MARK} {words}"
 
-    async def _answer(self, owner: str, command: Command, listed: ClientRequest) -> str:
+    async def _answer(self, owner: str, command: Command, request: ClientRequest) -> str:
         if command.name == "help":
             return "Commands:\n" + "\n".join(f"- `//{name}` {what}" for name, what in COMMANDS.items())
-        if not listed.client_list.body and not listed.story:
+        if not request.client_list.body and not request.story:
             return NO_STORY
-        place = await self._recognising.follow(_as_turn(listed), "")
+        place = await self._recognising.follow(_as_turn(request), "")
         if place is None:
             return NO_STORY
         story = await self._memory_of(owner).story(place.name, create=False)
-        return await _DEEDS[command.name](story, command.argument)
+        return await _ANSWERS[command.name](story, command.argument)
 
 
-def _as_turn(listed: ClientRequest) -> ClientRequest:
-    """The list before the command, which is no request for more of the story and yet shows where it stands."""
-    return replace(listed, ask=Ask.TURN, creates=False)
+def _as_turn(request: ClientRequest) -> ClientRequest:
+    """Return the list before the command, which is no request for more of the story and yet shows where it stands."""
+    return replace(request, ask=Ask.TURN, creates=False)
 
 
 async def _recap(story: Story, _: str) -> str:
@@ -76,11 +79,11 @@ async def _recap(story: Story, _: str) -> str:
 
 async def _why(story: Story, _: str) -> str:
     view = await story.why(-1)
-    return told(view)
+    return describe_view(view)
 
 
-def told(view: View) -> str:
-    """A view in a few lines."""
+def describe_view(view: View) -> str:
+    """Return a view in a few lines."""
     report = view.report
     lines = [f"{view.tokens:,} of {view.budget_tokens:,} tokens"]
     lines += [f"- {section.value}: {tokens:,}" for section, tokens in report.sections.items()]
@@ -169,7 +172,7 @@ async def _enter(story: Story, name: str) -> str:
     return f"{' '.join(name.split())} is there again."
 
 
-_DEEDS: dict[str, Callable[[Story, str], Awaitable[str]]] = {
+_ANSWERS: dict[str, Callable[[Story, str], Awaitable[str]]] = {
     "recap": _recap,
     "why": _why,
     "threads": _threads,

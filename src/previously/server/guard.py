@@ -1,12 +1,8 @@
-"""What stands between the network and the proxy: every rule is applied here, in one order, to every request.
+"""The guard between the network and the proxy: it applies every rule, in one order, to every request.
 
 The order is part of the safety. First what needs no thought (sizes, names, origins), so that most of what is hostile
 costs nothing; then whether there is room; then who asks, how often; and only then is a body read, counted and timed.
-The application sees a request when it is whole and its caller known: `caller_of(scope)`. It never sees a websocket.
-
-How much a request may be: its head, its body, the time it takes, and how many there are. Each bound one function.
-
-Bodies of requests, which the guard has read and bounded before.
+The application sees a request when it is whole and its caller known: `get_caller(scope)`. It never sees a websocket.
 """
 
 from __future__ import annotations
@@ -36,6 +32,7 @@ from previously.server.refusals import Header, Refusal, make_retry_header, refus
 
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 MOST_OWNERS = 10_000
+"""Whose buckets are kept: a bucket that was not used for longest is full again in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ class ClientGone(Exception):
 
 
 def check_head(path: bytes, headers: Collection[Header], bounds: Bounds) -> None:
-    """`Refusal` 431 or 414 for a head that is too large."""
+    """Raise `Refusal` 431 or 414 for a head that is too large."""
     if len(headers) > bounds.headers or sum(len(n) + len(v) for n, v in headers) > bounds.header_bytes:
         raise Refusal(431, "headers_too_large", "The request has too many headers, or too long ones.")
     if len(path) > bounds.path_bytes:
@@ -71,8 +68,8 @@ def check_head(path: bytes, headers: Collection[Header], bounds: Bounds) -> None
 
 
 def check_body(method: str, headers: Collection[Header], bounds: Bounds) -> None:
-    """`Refusal` for a body that is no JSON (415: what a page can send without being asked is none), where none belongs
-    (400), or that says it is too large (413)."""
+    """Raise `Refusal` for a body that is no JSON (415: what a page can send without being asked is none), where none
+    belongs (400), or that says it is too large (413)."""
     lengths, codings = values(headers, b"content-length"), values(headers, b"transfer-encoding")
     clear = len(lengths) + len(codings) <= 1 and all(coding.lower() == "chunked" for coding in codings)
     if not clear or not all(length.isascii() and length.isdecimal() for length in lengths):
@@ -91,8 +88,8 @@ def check_body(method: str, headers: Collection[Header], bounds: Bounds) -> None
 
 
 async def read_body(receive: Receive, bounds: Bounds, hold: Callable[[int], None]) -> bytes:
-    """The whole body, counted while it comes; `hold` is told of every piece and may refuse it. `Refusal` 413 when it is
-    too large, 408 when it takes too long."""
+    """Return the whole body, counted while it comes; `hold` is told of every piece and may refuse it. `Refusal` 413
+    when it is too large, 408 when it takes too long."""
     pieces: list[bytes] = []
     total = 0
     try:
@@ -114,7 +111,7 @@ async def read_body(receive: Receive, bounds: Bounds, hold: Callable[[int], None
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """Gives an application a body that was read, in one piece, and then what comes after it."""
+    """Give an application a body that was read, in one piece, and then what comes after it."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
@@ -132,7 +129,7 @@ class Rates:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, owner: str) -> None:
-        """One request of an owner; `Refusal` 429 if the bucket is empty, which says when to come again."""
+        """Take one request of an owner; `Refusal` 429 if the bucket is empty, which says when to come again."""
         now = self._clock()
         left, at = self._buckets.pop(owner, (self._burst, now))
         left = min(self._burst, left + (now - at) * self._per_s)
@@ -149,7 +146,7 @@ def _too_large(bounds: Bounds) -> Refusal:
 
 
 async def read_whole_body(receive: Receive) -> bytes:
-    """All of it."""
+    """Return the body that the guard has read and bounded before."""
     body = bytearray()
     while True:
         message = await receive()
@@ -159,7 +156,7 @@ async def read_whole_body(receive: Receive) -> bytes:
 
 
 CALLER = "previously.caller"
-"""Where in a scope the caller stands."""
+"""The key of the caller in a scope."""
 
 PROBES = frozenset({"/healthz", "/readyz"})
 """Paths that answer anybody who may connect, also when there is no room: they say nothing of anybody's stories."""
@@ -167,7 +164,7 @@ PROBES = frozenset({"/healthz", "/readyz"})
 
 @dataclass(frozen=True, slots=True)
 class GuardRules:
-    """What one server lets in."""
+    """The rules of one server."""
 
     hosts: frozenset[str]
     origins: frozenset[str] = frozenset()
@@ -177,7 +174,7 @@ class GuardRules:
     def of(
         cls, bind_host: str, *, allow_hosts: Iterable[str] = (), allow_origins: Iterable[str] = (), **bounds: float
     ) -> GuardRules:
-        """The rules of a server that listens on this host; `BadInput` for a name or an origin that is none."""
+        """Return the rules of a server that listens on this host; `BadInput` for a name or an origin that is none."""
         hosts, origins = parse_hosts(bind_host, allow_hosts), parse_origins(allow_origins)
         return cls(hosts, origins, replace(Bounds(), **bounds))  # type: ignore[arg-type]
 
@@ -198,7 +195,7 @@ class Guard:
         self._rates = Rates(rules.bounds, clock)
         self._clock = clock
         self.requests = 0
-        """How many are under way."""
+        """The number of requests under way."""
         self.held_bytes = 0
         """Of their bodies."""
 
@@ -210,39 +207,39 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        asked = _Asked(send)
+        response = _Response(send)
         try:
-            if self._is_allowed(scope, asked):
-                await self._answer(scope, receive, asked)
+            if self._is_allowed(scope, response):
+                await self._answer(scope, receive, response)
             else:
-                await _answer_preflight(scope["headers"], asked.send)
+                await _answer_preflight(scope["headers"], response.send)
         except Refusal as refusal:
-            if asked.begun:
+            if response.begun:
                 raise
-            await refuse(refusal, receive, asked.send, scope["path"])
+            await refuse(refusal, receive, response.send, scope["path"])
         except ClientGone:
             pass
 
-    def _is_allowed(self, scope: Scope, asked: _Asked) -> bool:
-        """Whether a request may be looked at further; False for a browser that only asks what is allowed."""
+    def _is_allowed(self, scope: Scope, response: _Response) -> bool:
+        """Return whether a request may be looked at further; False for a browser that only asks what is allowed."""
         rules, headers, method = self._rules, scope["headers"], scope["method"]
         check_head(scope.get("raw_path", b"") + scope.get("query_string", b""), headers, rules.bounds)
         host = check_host(headers, rules.hosts)
         origin = check_origin(method, host, headers, rules.origins)
         if origin is not None:
-            asked.extra = make_cors_headers(origin)
+            response.extra = make_cors_headers(origin)
             if is_preflight(method, headers):
                 return False
         check_body(method, headers, rules.bounds)
         return True
 
-    async def _answer(self, scope: Scope, receive: Receive, asked: _Asked) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, response: _Response) -> None:
         if scope["path"] in PROBES:
-            await self._app(scope, receive, asked.send)
+            await self._app(scope, receive, response.send)
             return
         if self.requests >= self._rules.bounds.requests:
             raise Refusal(503, "too_many_at_once", "Too many requests at once.", [make_retry_header(1)])
-        held = _Held(self)
+        held = _HeldBytes(self)
         self.requests += 1
         try:
             caller = await self._callers.caller(scope["headers"], page=is_page(scope["path"]))
@@ -250,21 +247,21 @@ class Guard:
             self._rates.take(caller.owner)
             if scope["method"] in WITH_BODY:
                 receive = replay_body(await read_body(receive, self._rules.bounds, held.hold), receive)
-            await self._app(scope, receive, self._watched(caller, asked))
+            await self._app(scope, receive, self._make_watched_send(caller, response))
         except Exception:
-            if not asked.key_gone:
+            if not response.key_gone:
                 raise
-            if not asked.begun:
+            if not response.begun:
                 raise refuse_key() from None
             # else the answer stays unfinished, and the server closes the connection
         finally:
             self.requests -= 1
             held.let_go()
 
-    def _watched(self, caller: Caller, asked: _Asked) -> Send:
-        """Sends as long as the caller's key is one of ours."""
+    def _make_watched_send(self, caller: Caller, response: _Response) -> Send:
+        """Return what sends as long as the caller's key is one of ours."""
         if not caller.ours:
-            return asked.send
+            return response.send
         looked = self._clock()
 
         async def send(message: Message) -> None:
@@ -272,15 +269,15 @@ class Guard:
             now = self._clock()
             if now - looked >= FRESH_S:
                 looked = now
-                asked.key_gone = asked.key_gone or not await self._callers.still(caller)
-            if asked.key_gone:
+                response.key_gone = response.key_gone or not await self._callers.still(caller)
+            if response.key_gone:
                 raise KeyGone("The key was removed.")
-            await asked.send(message)
+            await response.send(message)
 
         return send
 
 
-class _Asked:
+class _Response:
     """One request's way back, to which headers are added, and which knows whether an answer was begun."""
 
     def __init__(self, send: Send) -> None:
@@ -297,7 +294,7 @@ class _Asked:
         await self._send(message)
 
 
-class _Held:
+class _HeldBytes:
     """The bytes of one body, as part of those of all."""
 
     def __init__(self, guard: Guard) -> None:
@@ -318,19 +315,19 @@ class _Held:
 
 
 def get_caller(scope: Scope) -> Caller:
-    """Who asks; only for requests that came through a guard, and no probe."""
+    """Return who asks; only for requests that came through a guard, and no probe."""
     caller: Caller = scope[CALLER]
     return caller
 
 
 def is_page(path: str) -> bool:
-    """Whether people look at it with a browser, which asks for a key by HTTP Basic."""
+    """Return whether people look at it with a browser, which asks for a key by HTTP Basic."""
     return path == "/" or path.startswith("/stories/")
 
 
 def make_page_headers(style: str) -> list[tuple[str, str]]:
-    """What a page of ours is sent with: it loads nothing and runs nothing, is shown in no frame and kept nowhere. Of
-    styles, those of exactly these bytes count."""
+    """Return the headers of a page of ours: it loads nothing and runs nothing, is shown in no frame and kept nowhere.
+    Of styles, those of exactly these bytes count."""
     style_hash = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{style_hash}'; "
     return [

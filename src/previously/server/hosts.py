@@ -1,4 +1,4 @@
-"""Which names a server answers to, and whose pages may ask it. Pure rules about three headers.
+"""The names a server answers to, and whose pages may ask it: rules about three headers.
 
 A server on a person's own machine is reached by every page that their browser shows. Two things keep those out: the
 name in `Host`, which a page that points its own name at this machine cannot choose, and `Origin`, which no page can
@@ -34,7 +34,7 @@ def check_bind(host: str, has_keys: bool) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can connect to that address. A name but `localhost` may lead anywhere."""
+    """Return whether only this machine can connect to that address. A name but `localhost` may lead anywhere."""
     if host.lower() == "localhost":
         return True
     try:
@@ -46,10 +46,11 @@ def is_loopback(host: str) -> bool:
 
 
 def parse_hosts(bind_host: str, extra: Iterable[str] = ()) -> frozenset[str]:
-    """The names by which this server may be called: those of this machine, the address it listens on, and `extra`."""
+    """Return the names by which this server may be called: those of this machine, the address it listens on, and
+    `extra`."""
     names = set(LOCAL_NAMES)
     for name in (*(() if bind_host in ANY_INTERFACE else (bind_host,)), *extra):
-        split = _split(name.lower() if name.count(":") < 2 or name.startswith("[") else f"[{name.lower()}]")
+        split = _split_authority(name.lower() if name.count(":") < 2 or name.startswith("[") else f"[{name.lower()}]")
         if split is None or split[1]:
             raise BadInput(f"{name!r} is not the name of a host: give it without scheme and port.")
         names.add(split[0])
@@ -57,27 +58,28 @@ def parse_hosts(bind_host: str, extra: Iterable[str] = ()) -> frozenset[str]:
 
 
 def parse_origins(origins: Iterable[str]) -> frozenset[str]:
-    """Pages of other origins that may ask, as browsers write them. Everybody is not one of them."""
-    found = set()
+    """Return the origins whose pages may ask, as browsers write them. Everybody is not one of them."""
+    allowed = set()
     for origin in origins:
         match = _ORIGIN.fullmatch(origin.lower().rstrip("/"))
-        if match is None or _split(match.group(2)) is None:
+        if match is None or _split_authority(match.group(2)) is None:
             raise BadInput(f"{origin!r} is not an origin: give scheme and host, such as http://localhost:3000.")
-        found.add(match.group())
-    return frozenset(found)
+        allowed.add(match.group())
+    return frozenset(allowed)
 
 
 def check_host(headers: Collection[Header], hosts: Collection[str]) -> str:
-    """The one `Host`, as it was given; `Refusal` 421 unless it is one of ours."""
+    """Return the one `Host`, as it was given; `Refusal` 421 unless it is one of ours."""
     given = values(headers, b"host")
-    split = _split(given[0].lower()) if len(given) == 1 else None
+    split = _split_authority(given[0].lower()) if len(given) == 1 else None
     if split is None or split[0] not in hosts:
         raise Refusal(421, "unknown_host", "This server does not go by that name; start it with --allow-host NAME.")
     return given[0].lower()
 
 
 def check_origin(method: str, host: str, headers: Collection[Header], origins: Collection[str]) -> str | None:
-    """The origin of a foreign page that may ask; None if no foreign page does. `Refusal` 403 for any other page."""
+    """Return the origin of a foreign page that may ask; None if no foreign page does. `Refusal` 403 for any other
+    page."""
     given = values(headers, b"origin")
     if not given:
         _check_fetch(method, headers)
@@ -89,13 +91,13 @@ def check_origin(method: str, host: str, headers: Collection[Header], origins: C
     if len(given) == 1 and match is not None:
         scheme, authority = match.groups()
         # By the page's own scheme: a proxy in front may speak TLS for us.
-        if _full(authority, scheme) is not None and _full(authority, scheme) == _full(host, scheme):
+        if _add_port(authority, scheme) is not None and _add_port(authority, scheme) == _add_port(host, scheme):
             return None
-    raise _foreign()
+    raise _refuse_foreign()
 
 
 def make_cors_headers(origin: str) -> list[Header]:
-    """What lets a page of that origin read an answer."""
+    """Return the headers that let a page of that origin read an answer."""
     return [
         (b"access-control-allow-origin", origin.encode()),
         (b"access-control-expose-headers", _SEEN_BY_PAGES),
@@ -104,12 +106,13 @@ def make_cors_headers(origin: str) -> list[Header]:
 
 
 def is_preflight(method: str, headers: Collection[Header]) -> bool:
-    """Whether a browser asks what a page may send."""
+    """Return whether a browser asks what a page may send."""
     return method == "OPTIONS" and bool(values(headers, b"access-control-request-method"))
 
 
 def make_preflight_headers(headers: Collection[Header]) -> list[Header]:
-    """What an allowed page may send: what it wishes to, since its origin was named by whoever runs this server."""
+    """Return the headers that say what an allowed page may send: whatever it wishes to, since its origin was named by
+    whoever runs this server."""
     answer = [(b"access-control-allow-methods", b"GET, POST"), (b"access-control-max-age", b"600")]
     wished = values(headers, b"access-control-request-headers")
     if len(wished) == 1 and _NAMES_OF_HEADERS.fullmatch(wished[0].encode("latin-1")):
@@ -120,31 +123,32 @@ def make_preflight_headers(headers: Collection[Header]) -> list[Header]:
 
 
 def values(headers: Collection[Header], name: bytes) -> list[str]:
-    """All that was given for a header."""
+    """Return all values that were given for a header."""
     return [value.decode("latin-1") for known, value in headers if known == name]
 
 
 def _check_fetch(method: str, headers: Collection[Header]) -> None:
-    """A page that shows something of ours as its image, script or frame sends no origin, but its browser says so."""
+    """Refuse a page that shows something of ours as its image, script or frame: it sends no origin, but its browser
+    says so."""
     site = values(headers, b"sec-fetch-site")
     if not site or site[0] in ("same-origin", "none"):
         return
     if method not in ("GET", "HEAD") or values(headers, b"sec-fetch-mode") != ["navigate"]:
-        raise _foreign()
+        raise _refuse_foreign()
 
 
-def _foreign() -> Refusal:
+def _refuse_foreign() -> Refusal:
     return Refusal(403, "foreign_origin", "Pages of another origin may not ask; start with --allow-origin ORIGIN.")
 
 
-def _split(authority: str) -> tuple[str, str] | None:
-    """Name and port, the name without brackets; None if it is no authority."""
+def _split_authority(authority: str) -> tuple[str, str] | None:
+    """Return name and port, the name without brackets; None if it is no authority."""
     match = _AUTHORITY.fullmatch(authority)
     if match is None or int(match.group(2) or 1) not in range(1, 65536):
         return None
     return match.group(1).strip("[]"), match.group(2) or ""
 
 
-def _full(authority: str, scheme: str) -> tuple[str, str] | None:
-    split = _split(authority)
+def _add_port(authority: str, scheme: str) -> tuple[str, str] | None:
+    split = _split_authority(authority)
     return split and (split[0], split[1] or _PORTS.get(scheme, ""))

@@ -1,8 +1,8 @@
-"""What a server writes down: one line for each request, and what went wrong.
+"""The log of a server: one line for each request, and what went wrong.
 
-What must stay true: no line holds a word of a prompt, of an answer or of a story's name, and no key. A line about a
-request is made of its route, not its path; an error is written as its kind and where it happened, without what it says;
-and whatever looks like a key is blotted out wherever it stands. A line is one line.
+No line holds a word of a prompt, of an answer or of a story's name, and no key. A line about a request is made of its
+route, not its path; an error is written as its kind and where it happened, without what it says; and whatever looks
+like a key is blotted out wherever it stands. A line is one line.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u20
 
 @dataclass(slots=True)
 class RequestNote:
-    """What is said of one request in the log, as far as somebody has noted it."""
+    """The facts about one request for its line in the log, as far as somebody has noted them."""
 
     id: str
     story: int | None = None
     read: bool = False
-    """Whether the client had all of the answer when it went."""
+    """True if the client had all of the answer when it went."""
 
 
-def noted(scope: Scope) -> RequestNote:
-    """What is noted of a request: its id, and the number of its story once that is known."""
-    found = scope.get(NOTED)
-    return found if isinstance(found, RequestNote) else RequestNote("")
+def get_note(scope: Scope) -> RequestNote:
+    """Return the note of a request: its id, and the number of its story once that is known."""
+    note = scope.get(NOTED)
+    return note if isinstance(note, RequestNote) else RequestNote("")
 
 
 class RequestLog:
@@ -71,7 +71,7 @@ class RequestLog:
             await self._app(scope, receive, send)
             return
         note = scope[NOTED] = RequestNote(secrets.token_hex(8))
-        seen = _Seen(send, note.id, self._metrics)
+        seen = _Response(send, note.id, self._metrics)
         began = self._clock()
         try:
             await self._app(scope, receive, seen.send)
@@ -79,7 +79,7 @@ class RequestLog:
             seen.end()
             self._write(scope, note, seen, (self._clock() - began) * 1_000)
 
-    def _write(self, scope: Scope, note: RequestNote, seen: _Seen, ms: float) -> None:
+    def _write(self, scope: Scope, note: RequestNote, seen: _Response, ms: float) -> None:
         route = find_route(scope["path"])
         self._metrics.requests.add(route=route, status=seen.status)
         caller = scope.get(CALLER)
@@ -98,8 +98,8 @@ class RequestLog:
         requests_log.info("request", extra={"told": told})
 
 
-class _Seen:
-    """What went back to a client."""
+class _Response:
+    """Watches what goes back to a client."""
 
     def __init__(self, send: Send, ident: str, metrics: Metrics) -> None:
         self._send = send
@@ -138,7 +138,7 @@ class LineFormatter(logging.Formatter):
         self._as_json = as_json
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line of a record."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         told = getattr(record, "told", None)
         if isinstance(told, dict):
@@ -149,16 +149,18 @@ class LineFormatter(logging.Formatter):
                 fields["error"] = describe_error(record.exc_info[1], record.exc_info[2])
         if self._as_json:
             return json.dumps({name: value for name, value in fields.items() if value is not None})
-        return _controlled(" ".join(_worded(name, value) for name, value in fields.items() if value is not None))
+        return _escape_controls(
+            " ".join(_render_field(name, value) for name, value in fields.items() if value is not None)
+        )
 
 
 def hide_secrets(text: str) -> str:
-    """The text with all that looks like a key blotted out."""
+    """Return the text with all that looks like a key blotted out."""
     return _SECRET.sub("[key]", text)
 
 
 def describe_error(error: BaseException | None, trace: TracebackType | None) -> str:
-    """What kind of error it is and where it happened; what it says may be somebody's story."""
+    """Return what kind of error it is and where it happened; what it says may be somebody's story."""
     places = [f"{frame.f_code.co_name}:{line}" for frame, line in traceback.walk_tb(trace)]
     return f"{type(error).__name__} in {' > '.join(places[-8:]) or 'nowhere'}"
 
@@ -178,12 +180,12 @@ def start_log(stream: TextIO | None = None, *, as_json: bool = False) -> logging
 _BARE = ("time", "level", "message", "id", "method", "route", "status")
 
 
-def _worded(name: str, value: object) -> str:
+def _render_field(name: str, value: object) -> str:
     text = str(value)
     if name in _BARE:
         return text
     return f"{name}={json.dumps(text, ensure_ascii=False) if _UNCLEAR.search(text) else text}"
 
 
-def _controlled(line: str) -> str:
+def _escape_controls(line: str) -> str:
     return _CONTROLS.sub(lambda found: f"\\x{ord(found.group()):02x}", line)

@@ -1,7 +1,7 @@
 """Markup that is safe by construction: elements are made by code, everything else in them is text.
 
-What must stay true: whatever was written by a person, a client or a model gets into a page through `shown`, and so can
-be nothing but characters to be read: no element, no attribute, no control character, nothing that reorders the line.
+Whatever was written by a person, a client or a model gets into a page through `shown`, and so can be nothing but
+characters to be read: no element, no attribute, no control character, nothing that reorders the line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from html import escape
 
 LONGEST = 4_000
-"""Characters of one text on a page."""
+"""Characters of one text on a page: about two screens, so that one huge message does not hide the others."""
 
 VOID = frozenset({"meta"})
 _SAFE = re.compile(r"[\x20-\x7e\n\t]*")
@@ -26,7 +26,7 @@ class Html(str):
 
 
 def tag(name: str, /, *content: str, **attributes: object) -> Html:
-    """An element. Text in it is shown as text; an attribute that is None is left out, `class_` is `class`."""
+    """Return an element. Text in it is shown as text; an attribute that is None is left out, `class_` is `class`."""
     given = "".join(
         f' {label.rstrip("_").replace("_", "-")}="{shown(str(value))}"'
         for label, value in attributes.items()
@@ -38,22 +38,22 @@ def tag(name: str, /, *content: str, **attributes: object) -> Html:
 
 
 def joined(content: Iterable[str]) -> Html:
-    """Pieces one after another."""
+    """Return pieces one after another."""
     return Html("".join(piece if isinstance(piece, Html) else shown(piece) for piece in content))
 
 
 def shown(text: str) -> Html:
-    """A text as it can stand in a page, between elements or in an attribute."""
+    """Return a text as it can stand in a page, between elements or in an attribute."""
     return Html(escape(text if _SAFE.fullmatch(text) else "".join(map(_visible, text)), quote=True))
 
 
 def shortened(text: str, limit: int = LONGEST) -> str:
-    """The beginning of a text."""
+    """Return the beginning of a text."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} more characters)"
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[str | int]], *, numbers: Iterable[str] = ()) -> Html:
-    """A table; columns named in `numbers` are set to the right."""
+    """Return a table; columns named in `numbers` are set to the right."""
     names = list(columns)
     kinds = ["number" if name in set(numbers) else None for name in names]
     head = tag("tr", *(tag("th", name, scope="col", class_=kind) for name, kind in zip(names, kinds, strict=True)))

@@ -1,8 +1,8 @@
-"""What a server counts, in the text form that Prometheus reads.
+"""The figures of a server, in the text form that Prometheus reads.
 
-What must stay true: no label holds anything that a user, a client or a model wrote. Every value that a label may have
-is known beforehand; whatever else turns up is counted as `other`. So the text is of bounded size, and can be shown to
-whoever looks after the machine.
+No label holds anything that a user, a client or a model wrote. Every value that a label may have is known beforehand;
+whatever else turns up is counted as `other`. So the text is of bounded size, and can be shown to whoever looks after
+the machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MILLISECONDS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000)
 
 
 def find_route(path: str) -> str:
-    """The route of a path: what may be counted and written to a log. A path itself may hold anything."""
+    """Return the route of a path, which may be counted and logged. A path itself may hold anything."""
     if path in ROUTES:
         return path
     head, _, number = path.rpartition("/")
@@ -58,11 +58,11 @@ class CountMetric:
         self._values[key] = self._values.get(key, 0) + amount
 
     def value(self, **labels: object) -> float:
-        """What was counted."""
+        """Return what was counted."""
         return self._values.get(tuple(str(labels[label]) for label in self._labels), 0)
 
     def lines(self) -> Iterator[str]:
-        """One line for each."""
+        """Yield one line for each."""
         for key in sorted(self._values):
             yield _line(self.name, dict(zip(self._labels, key, strict=True)), self._values[key])
 
@@ -77,14 +77,14 @@ class Gauge(CountMetric):
         self.ask = ask
 
     def lines(self) -> Iterator[str]:
-        """One line."""
+        """Yield one line."""
         if self.ask is not None:
             self._values[()] = self.ask()
         return super().lines()
 
 
 class Histogram:
-    """How often a number was at most so much."""
+    """Counts how often a number was at most so much."""
 
     kind = "histogram"
 
@@ -101,11 +101,11 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """How many there were."""
+        """The number of all that were taken in."""
         return sum(self._counts)
 
     def lines(self) -> Iterator[str]:
-        """One line for each bound, and what they sum up to."""
+        """Yield one line for each bound, and what they sum up to."""
         for bound, total in zip([*self._bounds, "+Inf"], accumulate(self._counts), strict=True):
             yield _line(f"{self.name}_bucket", {"le": bound if isinstance(bound, str) else f"{bound:g}"}, total)
         yield _line(f"{self.name}_sum", {}, self._sum)
@@ -129,14 +129,14 @@ class Metrics:
         self.failed_folds = CountMetric("previously_failed_folds_total", "Times that folding stopped with an error.")
         self.spool = Gauge("previously_spool_length", "Requests that wait to be remembered.")
 
-    def folded(self, report: FoldReport) -> None:
-        """Count what one call to fold did."""
+    def count_folds(self, report: FoldReport) -> None:
+        """Count the folds of one report."""
         for done in report.folds:
             self.folds.add(outcome=done.status)
         self.fold_calls.add(report.calls)
 
     def text(self) -> str:
-        """All of it, as Prometheus reads it."""
+        """Return all of it, as Prometheus reads it."""
         lines = ["# HELP previously_info The version.", "# TYPE previously_info gauge"]
         lines.append(_line("previously_info", {"version": __version__}, 1))
         for one in vars(self).values():
@@ -145,7 +145,7 @@ class Metrics:
 
 
 def make_metrics_route(metrics: Metrics) -> Route:
-    """Where they are asked for."""
+    """Return the route where they are asked for."""
 
     async def show(_request: Request) -> Response:
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE, "cache-control": "no-store"})

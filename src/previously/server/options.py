@@ -1,4 +1,4 @@
-"""What an operator says when starting the proxy."""
+"""The options that an operator starts the proxy with."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from previously.core.errors import BadInput
 from previously.models.endpoint import Endpoint
 
 DEFAULT_PORT = 8642
-UNKNOWN_WINDOW_TOKENS = 8_192
-"""What a model is taken to read where nothing else is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """How the proxy works. Nothing in it comes from a client."""
+    """The options of a proxy. Nothing in them comes from a client."""
 
     upstream: Endpoint
     upstream_key: str = field(default="", repr=False)
@@ -23,15 +21,15 @@ class ServerOptions:
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     window_tokens: int | None = None
-    """None = what the upstream tells, else `UNKNOWN_WINDOW_TOKENS`."""
+    """None = what the upstream tells, else what is taken for an unknown model."""
     deadline_s: float = 2.0
-    """How long memory may take before a request goes on without it."""
+    """Seconds that memory may take before a request goes on without it."""
     idle_s: float = 1.0
-    """How long nobody may have asked for anything before folding begins."""
+    """Seconds that nobody may have asked for anything before folding begins."""
     timeout_s: float = 600.0
-    """How long the upstream may be silent."""
+    """Seconds that the upstream may be silent."""
     drain_s: float = 20.0
-    """How long streams may go on when the proxy is told to stop."""
+    """Seconds that streams may go on when the proxy is told to stop."""
     memory: str = "upstream"
     """Who folds: `upstream`, or `builtin`."""
     memory_model: str = ""
@@ -41,7 +39,7 @@ class ServerOptions:
     allow_origins: tuple[str, ...] = ()
     log_json: bool = False
     spool_bytes: int = 64 * 1024 * 1024
-    """How much may wait on disk for a store that is down."""
+    """The most that may wait on disk for a store that is down."""
 
     def __post_init__(self) -> None:
         if not 0 < self.port < 65_536:

@@ -1,7 +1,7 @@
 """A request that was too long for the model: how that is known, and how much shorter it is sent once more.
 
-Pure. What must stay true: what the user asked last, and the newest message, keep their pictures; what is sent again is
-always meant to be smaller than what was sent.
+The newest request and the newest message keep their pictures. A request that is sent again is always meant to be
+smaller than the first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from previously.wire.interface import Interface, Raw
 from previously.wire.model_call import parse_body
 
 SMALLER = 0.6
-"""How much of what was sent is sent again, where the server does not say how much it takes."""
+"""The part of what was sent that is sent again, where the server does not say how much it takes: there is no third try,
+and estimates of tokens are seldom wrong by more than a third."""
 
 NO_GAIN = 0.95
 """If what the server says would leave more than this of what was sent, it counts otherwise than we do."""
@@ -33,16 +34,17 @@ _MEDIA = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """What a server said of a request that was too long."""
+    """The complaint of a server about a request that was too long."""
 
     window_tokens: int | None = None
-    """What it reads at most,"""
+    """The most that it reads,"""
     counted_tokens: int | None = None
     """and what it was sent, by its own count; None where it does not say."""
 
 
 def find_overflow(status: int, body: bytes) -> Overflow | None:
-    """What an error says of the request's length; None if that is not what it is about. Some servers say nothing."""
+    """Return what an error says of the request's length; None if that is not what it is about. Some servers say
+    nothing."""
     payload = parse_body(body)
     words = collect_error_words(payload)
     if judge_failure(status, words) is FailureKind.OVERFLOW or (status == 400 and not body.strip()):
@@ -52,46 +54,46 @@ def find_overflow(status: int, body: bytes) -> Overflow | None:
 
 
 def _field(payload: object, name: str) -> int | None:
-    """A number that an error has in a field of its own."""
+    """Return a number that an error has in a field of its own."""
     error = payload.get("error") if isinstance(payload, dict) else None
     found = error.get(name) if isinstance(error, dict) else None
     return found if type(found) is int and found > 0 else None
 
 
-def shrink_budget(asked: ChatRequest, overflow: Overflow, sent_tokens: int) -> int:
-    """How much there is room for in what is sent once more, counted as `sent_tokens` was."""
+def shrink_budget(request: ChatRequest, overflow: Overflow, sent_tokens: int) -> int:
+    """Return how much there is room for in what is sent once more, counted as `sent_tokens` was."""
     guess = int(sent_tokens * SMALLER)
     if overflow.window_tokens is None:
         return guess
-    budget = find_budget(asked, overflow.window_tokens)
+    budget = find_budget(request, overflow.window_tokens)
     if overflow.counted_tokens and overflow.counted_tokens > sent_tokens:
         budget = int(budget * sent_tokens / overflow.counted_tokens)
     return budget if budget < sent_tokens * NO_GAIN else guess
 
 
-def find_window(asked: ChatRequest, budget_tokens: int) -> int:
-    """The window in which there is just that much room."""
-    answer = asked.answer_tokens or ANSWER_TOKENS
+def compute_window(request: ChatRequest, budget_tokens: int) -> int:
+    """Return the window in which there is just that much room."""
+    answer = request.answer_tokens or ANSWER_TOKENS
     window = (budget_tokens + answer) * RESERVE // (RESERVE - 1)
     return window if answer <= window // 2 else budget_tokens * 2 * RESERVE // (RESERVE - 2)
 
 
-def remove_media(raws: Sequence[Raw], dialect: Interface) -> list[Raw]:
-    """The messages with a few words in place of older pictures and files."""
-    asked = find_newest_request([dialect.parse_raw(raw).message for raw in raws])
+def remove_media(raws: Sequence[Raw], interface: Interface) -> list[Raw]:
+    """Return the messages with a few words in place of older pictures and files."""
+    asked = find_newest_request([interface.parse_raw(raw).message for raw in raws])
     newest = {asked, len(raws) - 1}
-    return [raw if at in newest else _told(raw, dialect) for at, raw in enumerate(raws)]
+    return [raw if at in newest else _replace_media(raw, interface) for at, raw in enumerate(raws)]
 
 
-def _told(raw: Raw, dialect: Interface) -> Raw:
+def _replace_media(raw: Raw, interface: Interface) -> Raw:
     for field in ("content", "output"):
         given = raw.get(field)
-        if isinstance(given, list) and (changed := [_part(part, dialect) for part in given]) != given:
+        if isinstance(given, list) and (changed := [_replace_part(part, interface) for part in given]) != given:
             return {**raw, field: changed}
     return raw
 
 
-def _part(part: Any, dialect: Interface) -> Any:
+def _replace_part(part: Any, interface: Interface) -> Any:
     if not isinstance(part, dict):
         return part
-    return dialect.write_text_part(LEFT_OUT) if part.get("type") in _MEDIA else _told(part, dialect)
+    return interface.write_text_part(LEFT_OUT) if part.get("type") in _MEDIA else _replace_media(part, interface)

@@ -1,11 +1,8 @@
 """The page at `/`: which stories there are, and of one of them the last view and the newest of its log.
 
-Pure: values in, a page out. No script, nothing loaded, no address but our own; what it may be is said once more in the
-headers it is sent with (`guard.page_headers`). All words of stories and models go through `markup`.
-
-Where the page is asked for, and what it is filled with: the caller's own stories, and nobody else's.
-
-What must stay true: a story that is another's and one that is not there are the same 404. What goes wrong is said in a
+It has no script, loads nothing, and knows no address but our own; the headers it is sent with say so once more
+(`guard.make_page_headers`). All words of stories and models go through `markup`. It shows the caller's own stories, and
+nobody else's: a story that is another's and one that is not there are the same 404. What goes wrong is said in a
 sentence of ours. To look at a story changes nothing.
 """
 
@@ -24,14 +21,15 @@ from previously.core.messages import Message, Text, Thinking, ToolCall, ToolResu
 from previously.core.path import Span
 from previously.core.versions import Version
 from previously.server.guard import get_caller, make_page_headers
-from previously.server.logs import noted
+from previously.server.logs import get_note
 from previously.server.markup import Html, joined, shortened, table, tag
 from previously.storage.store import StoryInfo
 from previously.view.view import Item, View
 
 MOST_LOG = 50
 MOST_SHOWN = 200
-"""Items, things left out, and messages of a view."""
+"""The most versions, and the most items, things left out and messages of a view, that are shown: more would be a page
+of megabytes."""
 
 STYLE = """
 :root { --ground: #fbfaf7; --ink: #22252b; --faint: #6b7078; --line: #dedbd2; --link: #1c5fa8;
@@ -65,7 +63,7 @@ summary { cursor: pointer; margin: 1rem 0; }
 
 
 def render_stories_page(stories: Sequence[tuple[StoryInfo, str]], owner: str) -> str:
-    """The list of stories, each with the time it last changed; those that changed last come first."""
+    """Return the list of stories, each with the time it last changed; those that changed last come first."""
     newest_first = sorted(stories, key=lambda one: (one[1], one[0].key.story), reverse=True)
     rows = [
         (_link(info), f"{info.active.messages:,}", f"{info.branches:,}", _time(at) or "not yet")
@@ -82,7 +80,8 @@ def render_stories_page(stories: Sequence[tuple[StoryInfo, str]], owner: str) ->
 
 
 def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version]) -> str:
-    """One story: the view that was made of it last, None if none is known, and its versions, the oldest first."""
+    """Return the page of one story: the view that was made of it last, None if none is known, and its versions, the
+    oldest first."""
     about = f"{_counted(info.active.messages, 'message')} on branch "
     about_branches = f", {_counted(info.branches, 'branch', 'branches')} in all."
     return _page(
@@ -102,7 +101,7 @@ def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version]
 
 
 def render_message_page(title: str, sentence: str) -> str:
-    """A page that says one thing."""
+    """Return a page that says one thing."""
     return _page(title, tag("h1", title), tag("p", sentence), tag("p", tag("a", "All stories", href="/")))
 
 
@@ -132,7 +131,7 @@ def _view(view: View) -> Iterator[Html]:
 
 
 def _bar(shares: dict[str, int]) -> Html:
-    """The budget as a bar, drawn in the order of the table below it."""
+    """Return the budget as a bar, drawn in the order of the table below it."""
     total = max(1, sum(shares.values()))
     drawn, at = [], 0.0
     for name, tokens in shares.items():
@@ -146,13 +145,13 @@ def _bar(shares: dict[str, int]) -> Html:
 
 
 def _key(name: str) -> Html:
-    """A section with its colour in the bar."""
+    """Return a section with its colour in the bar."""
     patch = tag("rect", width=10, height=10, class_=name)
     return joined((tag("svg", patch, viewBox="0 0 10 10", class_="key", aria_hidden="true"), " ", name))
 
 
 def _runs(items: Sequence[Item]) -> Iterator[tuple[str, list[Span], int, str]]:
-    """Items with the same reason one after another, taken together: section, spans, tokens, reason."""
+    """Yield items with the same reason one after another, taken together: section, spans, tokens, reason."""
     told = [
         (one.section.value, one.reason if one.score is None else f"{one.reason} (score {one.score:.2f})", one)
         for one in items
@@ -246,7 +245,7 @@ HEADERS = dict(make_page_headers(STYLE))
 
 
 def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
-    """The list of stories at `/`, and one of them at `/stories/{number}`. `memory_of` gives the stories of an owner."""
+    """Return the routes of the list of stories and of one story. `memory_of` gives the stories of an owner."""
 
     async def stories(request: Request) -> HTMLResponse:
         owner = get_caller(request.scope).owner
@@ -265,7 +264,7 @@ def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
             found = [info for info in await memory.stories() if info.key.story == wanted]
             if not found:
                 return _sent(render_message_page("Not found", "There is no such story here."), 404)
-            noted(request.scope).story = wanted
+            get_note(request.scope).story = wanted
             opened = await memory.story(found[0].name, create=False)
             return _sent(render_story_page(found[0], await opened.last_view(), await opened.log()))
         except BadInput:

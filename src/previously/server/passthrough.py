@@ -1,4 +1,4 @@
-"""What is passed on as it is: models, text completions, embeddings, counts of tokens. No memory takes part."""
+"""Requests passed on as they are: models, text completions, embeddings, counts of tokens. No memory takes part."""
 
 from __future__ import annotations
 
@@ -25,30 +25,29 @@ class Passthrough:
         self._upstream = upstream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         body = await read_whole_body(receive) if scope["method"] == "POST" else b""
-        await self.unchanged(scope, body, receive, send)
+        await self.pass_on(scope, body, receive, send)
 
-    async def unchanged(
+    async def pass_on(
         self, scope: Scope, body: bytes, receive: Receive, send: Send, told: Sequence[Header] = ()
     ) -> None:
-        """A request whose body was read, passed on as it is."""
+        """Pass a request on whose body was read."""
         headers = self._upstream.build_headers(dict(scope["headers"]), get_caller(scope))
-        path = _path(scope["path"].removeprefix("/v1/"))
+        path = _check_path(scope["path"].removeprefix("/v1/"))
         wording = find_error_format(scope["path"])
-        out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _streams(body), told, wording)
+        out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _is_stream(body), told, wording)
         await relay(self._upstream, out, receive, send)
 
 
-def _path(path: str) -> str:
-    """A path of the upstream: names of models may hold slashes, and nothing that leads anywhere else."""
+def _check_path(path: str) -> str:
+    """Return a path of the upstream: names of models may hold slashes, and nothing that leads anywhere else."""
     if not _MODEL_PATH.fullmatch(path) or any(part in ("", ".", "..") for part in path.split("/")):
         raise Refusal(404, "not_found", "There is nothing at this address.")
     return quote(path, safe="/:@+")
 
 
-def _streams(body: bytes) -> bool:
-    """Whether a stream is asked for; a body that cannot be read is the upstream's to complain of."""
+def _is_stream(body: bytes) -> bool:
+    """Return whether a stream is asked for; a body that cannot be read is the upstream's to complain of."""
     try:
         fields = json.loads(body) if body else {}
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""What could not be brought into the store in time: kept on disk until it can.
+"""Turns that could not be brought into the store in time: kept on disk until they can.
 
-A file of JSON lines: requests, their answers, and what is done. What must stay true: what `add` has given a number is
-on disk; the file never grows beyond its bound; when nothing waits any more it is emptied. It holds what users said, so
-only its owner can read it.
+A file of JSON lines: requests, their answers, and those that are done. A request to which `add` has given a number is
+on disk. The file never grows beyond its bound, and is emptied when nothing is pending any more. It holds what users
+said, so only its owner can read it.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ class PendingTurn:
 
     id: int
     owner: str
-    asked: ChatRequest
+    request: ChatRequest
     replies: tuple[Message, ...] = ()
     partial: bool = False
 
 
 class PendingTurns:
-    """Keeps requests on disk. One process uses one file."""
+    """Keeps pending turns on disk. One process uses one file."""
 
     def __init__(self, path: Path | None, most_bytes: int) -> None:
         """`path` None keeps nothing: stories in memory are gone with the process anyway."""
         self._path = path
         self._most_bytes = most_bytes
         self._lock = asyncio.Lock()
-        self._waiting: dict[int, dict[str, Any]] = {}
+        self._lines: dict[int, dict[str, Any]] = {}
         self._next = 1
         self._bytes = 0
         if path is not None and path.exists():
@@ -55,62 +55,66 @@ class PendingTurns:
                 raise StoreProblem(f"{path} cannot be read: {error.strerror}.") from error
 
     @property
-    def waits(self) -> int:
-        """How many requests wait."""
-        return len(self._waiting)
+    def count(self) -> int:
+        """The number of pending turns."""
+        return len(self._lines)
 
-    async def add(self, owner: str, asked: ChatRequest) -> int | None:
-        """Keep a request; its number, or None if there is no room or no disk."""
+    async def add(self, owner: str, request: ChatRequest) -> int | None:
+        """Keep a request; return its number, or None if there is no room or no disk."""
         async with self._lock:
             number = self._next
             line = {
                 "id": number,
                 "owner": owner,
-                "dialect": asked.dialect.name,
-                "body": asked.body,
-                "story": asked.story,
-                "named": asked.named,
-                "kind": str(asked.ask) if asked.ask else "",
-                "names": [asked.heard.names.character, asked.heard.names.user, list(asked.heard.names.members)],
+                "dialect": request.interface.name,
+                "body": request.body,
+                "story": request.story,
+                "named": request.named,
+                "kind": str(request.ask) if request.ask else "",
+                "names": [
+                    request.client_list.names.character,
+                    request.client_list.names.user,
+                    list(request.client_list.names.members),
+                ],
             }
             if not await self._write(line):
                 return None
             self._next += 1
-            self._waiting[number] = line
+            self._lines[number] = line
             return number
 
-    async def answered(self, number: int, replies: Sequence[Message], *, partial: bool) -> None:
-        """Keep the answer to a request that waits."""
+    async def keep_answer(self, number: int, replies: Sequence[Message], *, partial: bool) -> None:
+        """Keep the answer to a pending turn."""
         async with self._lock:
-            if number not in self._waiting:
+            if number not in self._lines:
                 return
-            found = {"answers": number, "replies": [to_openai(reply) for reply in replies], "partial": partial}
-            if await self._write(found):
-                self._waiting[number] |= {"replies": found["replies"], "partial": partial}
+            line = {"answers": number, "replies": [to_openai(reply) for reply in replies], "partial": partial}
+            if await self._write(line):
+                self._lines[number] |= {"replies": line["replies"], "partial": partial}
 
-    async def done(self, number: int) -> None:
-        """A request was followed."""
+    async def remove(self, number: int) -> None:
+        """Remove a turn that was followed."""
         async with self._lock:
-            if self._waiting.pop(number, None) is None:
+            if self._lines.pop(number, None) is None:
                 return
-            if self._waiting:
+            if self._lines:
                 await self._write({"done": number})
             elif self._path is not None:
                 self._bytes = 0
                 await asyncio.to_thread(_empty, self._path)
 
-    async def waiting(self) -> list[PendingTurn]:
-        """What waits, the oldest first; what cannot be read is left out and said."""
+    async def read_all(self) -> list[PendingTurn]:
+        """Return the pending turns, the oldest first; one that cannot be read is logged and removed."""
         async with self._lock:
-            lines = list(self._waiting.values())
-        found = []
+            lines = list(self._lines.values())
+        turns = []
         for line in lines:
             try:
-                found.append(_waiting(line))
+                turns.append(_parse_line(line))
             except (BadInput, KeyError, TypeError, ValueError) as error:
                 log.warning("A request in the spool cannot be read: %s", type(error).__name__)
-                await self.done(line["id"])
-        return found
+                await self.remove(line["id"])
+        return turns
 
     async def _write(self, line: dict[str, Any]) -> bool:
         encoded = json.dumps(line, ensure_ascii=True).encode() + b"\n"
@@ -128,7 +132,7 @@ class PendingTurns:
         return True
 
     def _load(self, path: Path) -> None:
-        """What a process before this one left; a last line that was cut off is none."""
+        """Read what a process before this one left; a last line that was cut off is none."""
         content = path.read_bytes()
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):  # else the next line would be glued to what was cut off
@@ -136,17 +140,17 @@ class PendingTurns:
         self._bytes = len(whole)
         for line in whole.splitlines():
             try:
-                found = json.loads(line)
+                parsed = json.loads(line)
             except ValueError:
                 continue
-            match found:
+            match parsed:
                 case {"id": int() as number}:
-                    self._waiting[number] = found
+                    self._lines[number] = parsed
                     self._next = max(self._next, number + 1)
-                case {"answers": int() as number} if number in self._waiting:
-                    self._waiting[number] |= {"replies": found.get("replies"), "partial": found.get("partial")}
+                case {"answers": int() as number} if number in self._lines:
+                    self._lines[number] |= {"replies": parsed.get("replies"), "partial": parsed.get("partial")}
                 case {"done": int() as number}:
-                    self._waiting.pop(number, None)
+                    self._lines.pop(number, None)
                 case _:
                     continue
 
@@ -166,12 +170,12 @@ def _empty(path: Path) -> None:
         os.truncate(path, 0)
 
 
-def _waiting(line: dict[str, Any]) -> PendingTurn:
+def _parse_line(line: dict[str, Any]) -> PendingTurn:
     character, user, members = line["names"]
     meta = {"char": character, "user": user, "group": ",".join(members) if len(members) > 1 else ""}
     naming = "x-previously-story" if line.get("named", True) else "x-session-id"
     headers = {naming: quote(line.get("story") or ""), "x-previously-kind": line.get("kind") or ""}
-    dialect = INTERFACES[line.get("dialect", CHAT.name)]
-    asked = parse_chat_request(json.dumps({**line["body"], "chat_meta": meta}).encode(), headers, dialect)
+    interface = INTERFACES[line.get("dialect", CHAT.name)]
+    request = parse_chat_request(json.dumps({**line["body"], "chat_meta": meta}).encode(), headers, interface)
     replies = tuple(parse_chat_message(item).message for items in line.get("replies") or [] for item in items)
-    return PendingTurn(line["id"], line["owner"], asked, replies, bool(line.get("partial")))
+    return PendingTurn(line["id"], line["owner"], request, replies, bool(line.get("partial")))

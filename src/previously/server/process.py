@@ -1,10 +1,8 @@
-"""The process that listens: what is bounded before there is a request to be judged.
+"""The process of the proxy: it opens the stories, listens, and ends in order.
 
 A guard sees a request when its head is whole. Until then a client can only be bounded here: by how long it takes to say
 its head, by how many bytes it sends that become neither head nor body, and by how many connections there are. The
 parser is llhttp in its strict form, which refuses what two readers could understand differently.
-
-Running the proxy as a process: opening the stories, listening, and ending in order.
 """
 
 from __future__ import annotations
@@ -33,6 +31,8 @@ from previously.settings_file import effective
 from previously.wire.errors import write_openai_error
 
 HEAD_S = 10.0
+"""Seconds that a head may take: seconds over the worst line, and no time to hold connections open for nothing."""
+
 MOST_LOOSE_BYTES = 64 * 1024
 """Of a head that does not end, or of framing around a body: chunk sizes, trailers."""
 
@@ -40,10 +40,18 @@ FRAMING = 16
 """Bytes of framing that a byte of a body may bring: a chunk of one byte has five."""
 
 MOST_CONNECTIONS = 4_000
+"""Far more than people have open, and each takes some kilobytes."""
+
 MOST_FILES = 65_536
+"""Enough for two files per connection; a system without a bound would else be asked for a billion."""
+
 KEEP_ALIVE_S = 30
 DRAIN_S = 30
 BACKLOG = 2_048
+"""The most connections that may wait to be taken: what Linux offers at most by default is 4,096."""
+
+FOLD_S = 300.0
+"""Seconds that a call to the operator's own model may take."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -100,7 +108,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @property
     def _busy(self) -> bool:
-        """Whether a request is being answered, or about to be."""
+        """True if a request is being answered, or about to be."""
         cycle: Any = self.cycle  # none before the first request
         return cycle is not None and not cycle.response_complete
 
@@ -143,8 +151,8 @@ def make_server(
     most_connections: int = MOST_CONNECTIONS,
     drain_s: int = DRAIN_S,
 ) -> uvicorn.Server:
-    """A server for the application, on uvloop where there is one. It logs nothing of requests, believes no header about
-    who the client is, and at its end gives streams `drain_s` seconds to end by themselves."""
+    """Return a server for the application, on uvloop where there is one. It logs nothing of requests, believes no
+    header about who the client is, and at its end gives streams `drain_s` seconds to end by themselves."""
 
     class Protocol(BoundedProtocol):
         pass
@@ -190,14 +198,16 @@ class CannotListen(PreviouslyError):
     """The port is taken, or the address is none of this machine's."""
 
 
-def run(serving: ServerOptions, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]) -> None:
+def run_server(
+    options: ServerOptions, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]
+) -> None:
     """Serve until told to stop. `named` is the address and name of a model that folds, where the operator gave one."""
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(serving, place, named, note))
+    with asyncio.Runner(loop_factory=_find_loop_factory()) as runner:
+        runner.run(_serve(options, place, named, note))
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The faster loop, where there is one."""
+def _find_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what makes the faster loop, where there is one."""
     try:
         import uvloop
     except ImportError:
@@ -206,40 +216,40 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 async def _serve(
-    serving: ServerOptions, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]
+    options: ServerOptions, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]
 ) -> None:
     environment = dict(effective(os.environ)[0])
     if named:
         environment |= {"PREVIOUSLY_ENDPOINT": named[0], "PREVIOUSLY_MODEL": named[1]}
-    model = model_from(environment, 300.0)
+    model = model_from(environment, FOLD_S)
     where = place or environment.get("PREVIOUSLY_DB") or str(default_place())
     memory = await Memory.open(where, model=model)
     try:
-        check_bind(serving.host, serving.require_keys or bool(await memory.keys()))
-        app = make_app(memory, serving, spool_path=find_pending_path(where), has_model=model is not None)
+        check_bind(options.host, options.require_keys or bool(await memory.keys()))
+        app = make_app(memory, options, pending_path=find_pending_path(where), has_model=model is not None)
     except BaseException:
         await memory.close()
         raise
     try:
-        check_port(serving.host, serving.port)
+        check_port(options.host, options.port)
     except CannotListen:
         await memory.close()
         raise
-    server = make_server(app, serving.host, serving.port, drain_s=ceil(serving.drain_s))
-    start_log(as_json=serving.log_json)
-    shown = f"[{serving.host}]" if ":" in serving.host else serving.host
-    note(f"Remembering at http://{shown}:{serving.port}/v1 for {serving.upstream.shown}; the page is at /.")
+    server = make_server(app, options.host, options.port, drain_s=ceil(options.drain_s))
+    start_log(as_json=options.log_json)
+    shown = f"[{options.host}]" if ":" in options.host else options.host
+    note(f"Remembering at http://{shown}:{options.port}/v1 for {options.upstream.shown}; the page is at /.")
     try:
         await server.serve()
     except SystemExit:
-        raise CannotListen(f"Cannot listen on {shown}:{serving.port}: is another server there?") from None
+        raise CannotListen(f"Cannot listen on {shown}:{options.port}: is another server there?") from None
 
 
 def check_port(host: str, port: int) -> None:
-    """`CannotListen` if nothing can listen there, before anybody is told that something does."""
+    """Raise `CannotListen` if nothing can listen there, before anybody is told that something does."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, _, _, address = found[0]
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, _, _, address = addresses[0]
         with socket.socket(family, kind) as tried:
             if os.name == "posix":
                 tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -251,7 +261,7 @@ def check_port(host: str, port: int) -> None:
 
 
 def find_pending_path(where: str) -> Path | None:
-    """Where requests wait for a store that is down: beside the file, or in the user's own folder."""
+    """Return where turns wait for a store that is down: beside the file, or in the user's own directory."""
     if where == IN_MEMORY:
         return None
     if "://" in where:

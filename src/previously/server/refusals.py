@@ -1,7 +1,7 @@
-"""Saying no: errors in the shape that the clients of an interface understand, and what becomes of the connection.
+"""Refusals: errors in the shape that the clients of an interface understand, and what becomes of the connection.
 
-What must stay true: a refusal is answered at once, without waiting for a body that nobody will read, and the connection
-ends with it, so that nothing can be hidden behind the part that was not read. No refusal says what it was sent.
+A refusal is answered at once, without waiting for a body that nobody will read, and the connection ends with it, so
+that nothing can be hidden behind the part that was not read. No refusal says what it was sent.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from previously.wire.errors import CHAT_ERRORS, ErrorFormat, find_error_format
 Header = tuple[bytes, bytes]
 
 LINGER_S = 1.0
-"""How long what a client still sends is thrown away. A connection that is closed with unread bytes is reset, and a
-client that was still sending would never see why."""
+"""Seconds in which what a client still sends is thrown away. A connection that is closed with unread bytes is reset,
+and a client that was still sending would never see why."""
 
 _KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
@@ -35,19 +35,19 @@ class Refusal(Exception):
         self.headers = tuple(headers)
 
     def body(self, wording: ErrorFormat = CHAT_ERRORS) -> bytes:
-        """The error as the clients of an interface expect it."""
+        """Return the error as the clients of an interface expect it."""
         kind = "server_error" if self.status >= 500 else _KINDS.get(self.status, "invalid_request_error")
         return wording.write_body(self.message, kind, self.code)
 
 
 def make_retry_header(seconds: float) -> Header:
-    """When to come again: whole seconds, one at least."""
+    """Return the header that says when to come again: whole seconds, one at least."""
     return b"retry-after", str(max(1, int(seconds + 0.999))).encode()
 
 
 async def answer_refusal(request: Request, error: Exception) -> Response:
-    """A refusal of the application itself, whose request was read whole: the connection goes on. To be given to
-    Starlette as the handler of `Refusal`; it would answer with a bare 500 otherwise."""
+    """Answer with a refusal of the application itself, whose request was read whole: the connection goes on. To be
+    given to Starlette as the handler of `Refusal`; it would answer with a bare 500 otherwise."""
     assert isinstance(error, Refusal)
     headers = {name.decode(): value.decode("latin-1") for name, value in error.headers}
     body = error.body(find_error_format(request.url.path))

@@ -1,35 +1,30 @@
 """A turn: the user's message kept, the view made, and in the end the answer kept, each within its time.
 
-What must stay true: the user's message is on disk before the upstream is asked, in the store or, where that is slow or
-down, in the spool. Memory may be missing from a turn; the turn may not. Whatever happens to the client, an answer that
-came in is kept once, a broken one marked.
-
-An answer as messages of the story.
+The user's message is on disk before the upstream is asked: in the store or, where that is slow or down, among the
+pending turns. Memory may be missing from a turn; the turn may not. Whatever happens to the client, an answer that came
+in is kept once, a broken one marked.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any, TypeVar
 
 from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, clean_draft
-from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import ClientList
 from previously.runtime.follow_client import ClientFollower, ClientPlace
-from previously.server.chat_request import ChatRequest, make_story_name
-from previously.server.options import UNKNOWN_WINDOW_TOKENS
-from previously.server.overflow import Overflow, find_window, remove_media, shrink_budget
+from previously.server.chat_request import ChatRequest
+from previously.server.overflow import Overflow, compute_window, remove_media, shrink_budget
 from previously.server.pending_turns import PendingTurns
-from previously.server.upstream_messages import Showing, count_sent_tokens, cut_client_list, find_budget
+from previously.server.upstream import UNKNOWN_WINDOW_TOKENS
+from previously.server.upstream_messages import UpstreamViews, count_sent_tokens, cut_client_list, find_budget
 from previously.story.story import Story
 from previously.view.turn import remove_echoes
 from previously.view.view import View
@@ -42,13 +37,17 @@ log = logging.getLogger("previously.server")
 Done = TypeVar("Done")
 
 LARGE_CHARS = 64 * 1024
-"""An answer beyond this is read beside the others, which must not wait for it."""
+"""An answer beyond this is read in a thread: it takes some milliseconds, and others would wait for it."""
 
 DOWN_S = 5.0
-"""How long a store that failed is left alone: nobody waits for it meanwhile."""
+"""Seconds that a store that failed is left alone: nobody waits for it meanwhile, and a restart takes about that
+long."""
 
 TRUNCATED_SHARE = 0.5
-"""A server that counts less than this part of what was sent has cut it."""
+"""A server that counts less than this part of what was sent has cut it: no estimate is wrong by half."""
+
+LEAST_JUDGED_TOKENS = 1_000
+"""Below this an estimate may be wrong by half: the overhead of a chat template counts for much."""
 
 
 @dataclass
@@ -56,16 +55,17 @@ class ChatTurn:
     """One request on its way."""
 
     owner: str
-    asked: ChatRequest
+    request: ChatRequest
     messages: list[Raw]
-    """What goes upstream."""
+    """The list that goes upstream."""
     place: ClientPlace | None = None
     story: Story | None = None
     view: View | None = None
     degraded: bool = False
-    spooled: int | None = None
+    pending: int | None = None
+    """Its number among the pending turns."""
     window_tokens: int | None = None
-    """What the model was found to read at most."""
+    """The most that the model was found to read."""
     late: asyncio.Task[ClientPlace | None] | None = field(default=None, repr=False)
     """Still finding out where the turn belongs, after its time was up."""
 
@@ -77,39 +77,39 @@ class ChatTurns:
         self,
         memory_of: Callable[[str], Memory],
         recognising: ClientFollower,
-        spool: PendingTurns,
+        pending: PendingTurns,
         *,
         deadline_s: float,
         window_of: Callable[[str, str | None], Awaitable[int | None]],
     ) -> None:
         self._recognising = recognising
-        self._spool = spool
+        self._pending = pending
         self._deadline_s = deadline_s
         self._window_of = window_of
         self._tasks: set[asyncio.Task[Any]] = set()
         self._catching_up = asyncio.Lock()
         self._unanswered: set[int] = set()
-        """What waits in the spool and has no answer yet."""
+        """The pending turns that have no answer yet."""
         self._down_until = 0.0
-        self._showing = Showing(memory_of)
+        self._views = UpstreamViews(memory_of)
 
-    async def begin(self, owner: str, asked: ChatRequest, key: str | None = None) -> ChatTurn:
+    async def begin(self, owner: str, request: ChatRequest, key: str | None = None) -> ChatTurn:
         """Keep what the user said and make the view; without memory where that takes too long or fails. `key` is the
         client's own, for asking the upstream about its window."""
-        turn = ChatTurn(owner, asked, asked.messages)
-        window = await self._window_of(asked.model, key) or UNKNOWN_WINDOW_TOKENS
-        budget = find_budget(asked, window)
-        following = self._start(self._follow(owner, asked))
+        turn = ChatTurn(owner, request, request.messages)
+        window = await self._window_of(request.model, key) or UNKNOWN_WINDOW_TOKENS
+        budget = find_budget(request, window)
+        following = self._start(self._follow(owner, request))
         try:
             async with asyncio.timeout(self._deadline_s):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    if turn.place.created and asked.body.get("tools") and not asked.heard.names.all:
-                        await self._showing.is_agents(owner, turn.place.name)
+                    if turn.place.created and request.body.get("tools") and not request.client_list.names.all:
+                        await self._views.set_agent_preset(owner, turn.place.name)
                     turn.degraded = not await self._show(turn, turn.place, window, budget)
                 else:
-                    place = await self._recognising.find(make_listed(owner, asked))
-                    turn.messages = await self._showing.beside(owner, asked, place, budget)
+                    place = await self._recognising.find(request.client_request(owner))
+                    turn.messages = await self._views.make_view_beside(owner, request, place, budget)
         except BadInput:
             raise
         except TimeoutError:
@@ -119,42 +119,40 @@ class ChatTurns:
         except Exception as error:
             turn.degraded = True
             self._down_until = time.monotonic() + DOWN_S
-            log.warning("A turn goes on without memory: %s", _named(error))
+            log.warning("A turn goes on without memory: %s", _describe(error))
         if turn.degraded and turn.place is None:
-            turn.spooled = await self._spool.add(owner, asked)
-            if turn.spooled is not None:
-                self._unanswered.add(turn.spooled)
+            await self._set_aside(turn)
         if turn.degraded:
-            turn.messages = cut_client_list(asked, budget)
+            turn.messages = cut_client_list(request, budget)
         return turn
 
-    async def again(self, turn: ChatTurn, overflow: Overflow) -> bool:
-        """Make what goes upstream anew and smaller, since it was too long for the model; whether it is smaller now. The
-        window that this comes to is the model's from now on."""
-        asked = turn.asked
-        sent = turn.view.tokens if turn.view else count_sent_tokens(asked, turn.messages)
-        budget = shrink_budget(asked, overflow, sent)
+    async def shrink(self, turn: ChatTurn, overflow: Overflow) -> bool:
+        """Make what goes upstream anew and smaller, since it was too long for the model; return whether it is smaller
+        now. The window that this comes to is the model's from now on."""
+        request = turn.request
+        sent = turn.view.tokens if turn.view else count_sent_tokens(request, turn.messages)
+        budget = shrink_budget(request, overflow, sent)
         before = turn.messages
         shown = False
         if turn.place and turn.view:
             with suppress(Exception):
                 async with asyncio.timeout(self._deadline_s):
-                    window = find_window(asked, budget)
+                    window = compute_window(request, budget)
                     shown = await self._show(turn, turn.place, window, budget, recalled=False)
         if not shown:
             turn.degraded = turn.degraded or turn.place is not None
-            turn.messages = cut_client_list(asked, budget)
+            turn.messages = cut_client_list(request, budget)
         turn.view = None  # what goes out is less than that
-        turn.messages = remove_media(turn.messages, asked.dialect)
-        turn.window_tokens = find_window(asked, budget)
-        return count_sent_tokens(asked, turn.messages) < count_sent_tokens(asked, before)
+        turn.messages = remove_media(turn.messages, request.interface)
+        turn.window_tokens = compute_window(request, budget)
+        return count_sent_tokens(request, turn.messages) < count_sent_tokens(request, before)
 
     async def _show(
         self, turn: ChatTurn, place: ClientPlace, window: int, budget: int, *, recalled: bool = True
     ) -> bool:
         """Put the view of a story into a turn; False if there is none to be had."""
-        turn.story = await self._showing.story(turn.owner, place.name, window)
-        shown = await self._showing.of_story(turn.story, turn.owner, turn.asked, place, budget, recalled=recalled)
+        turn.story = await self._views.open_story(turn.owner, place.name, window)
+        shown = await self._views.make_view(turn.story, turn.owner, turn.request, place, budget, recalled=recalled)
         if shown is None:
             return False
         turn.view, turn.messages = shown.view, shown.messages
@@ -166,33 +164,32 @@ class ChatTurns:
         try:
             await self._end(turn, reply, whole=whole)
         finally:
-            if turn.spooled is not None:
-                self._unanswered.discard(turn.spooled)
+            if turn.pending is not None:
+                self._unanswered.discard(turn.pending)
 
     async def _end(self, turn: ChatTurn, reply: Reply, *, whole: bool) -> None:
         begins = turn.place.prefill.begins if turn.place else ""
         if sum(len(choice.text) for choice in reply.choices) > LARGE_CHARS:
-            replies = await asyncio.to_thread(make_replies, reply, turn.asked.heard, begins)
+            replies = await asyncio.to_thread(make_replies, reply, turn.request.client_list, begins)
         else:
-            replies = make_replies(reply, turn.asked.heard, begins)
-        if turn.spooled is not None and replies:
-            await self._spool.answered(turn.spooled, replies, partial=not whole)
+            replies = make_replies(reply, turn.request.client_list, begins)
+        if turn.pending is not None and replies:
+            await self._pending.keep_answer(turn.pending, replies, partial=not whole)
         if turn.late is not None:
-            turn.place = await self._caught_up(turn)
+            turn.place = await self._await_place(turn.late)
         if turn.place is None:
             return
         await self._answer(turn, turn.place, replies, partial=not whole)
-        if turn.spooled is not None:
-            await self._spool.done(turn.spooled)
+        if turn.pending is not None:
+            await self._pending.remove(turn.pending)
         await self._learn(turn, reply)
 
-    async def _caught_up(self, turn: ChatTurn) -> ClientPlace | None:
-        """Where a turn belongs that was late."""
-        assert turn.late is not None
+    async def _await_place(self, late: asyncio.Task[ClientPlace | None]) -> ClientPlace | None:
+        """Return where a turn belongs that was late."""
         try:
-            return await turn.late
+            return await late
         except Exception as error:
-            log.warning("A turn waits in the spool: %s", _named(error))
+            log.warning("A turn waits in the spool: %s", _describe(error))
             return None
 
     async def _answer(self, turn: ChatTurn, place: ClientPlace, replies: Sequence[Message], *, partial: bool) -> None:
@@ -202,18 +199,23 @@ class ChatTurns:
             return
         answering = self._start(self._recognising.answer(place, replies, partial=partial))
         await asyncio.wait({answering}, timeout=self._deadline_s)
-        if turn.spooled is None and (not answering.done() or answering.exception()):
-            turn.spooled = await self._spool.add(turn.owner, turn.asked)
-            if turn.spooled is not None:
-                self._unanswered.add(turn.spooled)
-                await self._spool.answered(turn.spooled, replies, partial=partial)
+        if turn.pending is None and (not answering.done() or answering.exception()):
+            await self._set_aside(turn)
+            if turn.pending is not None:
+                await self._pending.keep_answer(turn.pending, replies, partial=partial)
         await answering
+
+    async def _set_aside(self, turn: ChatTurn) -> None:
+        """Keep a turn among the pending ones until its answer is there."""
+        turn.pending = await self._pending.add(turn.owner, turn.request)
+        if turn.pending is not None:
+            self._unanswered.add(turn.pending)
 
     async def _learn(self, turn: ChatTurn, reply: Reply) -> None:
         counted = (reply.usage or {}).get("prompt_tokens")
         if turn.story is None or turn.view is None or type(counted) is not int or counted <= 0:
             return
-        if counted < turn.view.tokens * TRUNCATED_SHARE and turn.view.tokens > 1_000:
+        if counted < turn.view.tokens * TRUNCATED_SHARE and turn.view.tokens > LEAST_JUDGED_TOKENS:
             log.warning(
                 "The upstream read %d tokens of about %d: it seems to cut prompts; give it a larger window, or tell "
                 "its real one with --window.",
@@ -221,64 +223,57 @@ class ChatTurns:
                 turn.view.tokens,
             )
             return
-        await turn.story.report_usage(turn.view, counted, model=turn.asked.model)
+        await turn.story.report_usage(turn.view, counted, model=turn.request.model)
 
-    async def _follow(self, owner: str, asked: ChatRequest) -> ClientPlace | None:
+    async def _follow(self, owner: str, request: ChatRequest) -> ClientPlace | None:
         if time.monotonic() < self._down_until:
             raise StoreProblem("the stories could not be reached a moment ago")
-        if self._spool.waits:
+        if self._pending.count:
             await self.catch_up()  # what came before comes first
-        return await self._recognising.follow(make_listed(owner, asked), make_story_name(asked))
+        return await self._recognising.follow(request.client_request(owner), request.make_story_name())
 
     async def catch_up(self) -> None:
-        """Follow what waits in the spool, oldest first, up to the first whose answer is still on its way."""
+        """Follow the pending turns, oldest first, up to the first whose answer is still on its way."""
         async with self._catching_up:
-            for waiting in await self._spool.waiting():
-                if waiting.id in self._unanswered:
+            for turn in await self._pending.read_all():
+                if turn.id in self._unanswered:
                     break
-                listed = make_listed(waiting.owner, waiting.asked)
-                place = await self._recognising.follow(listed, make_story_name(waiting.asked), only_adding=True)
-                if place and waiting.replies:
-                    await self._recognising.answer(place, waiting.replies, partial=waiting.partial)
-                await self._spool.done(waiting.id)
+                listed, name = turn.request.client_request(turn.owner), turn.request.make_story_name()
+                place = await self._recognising.follow(listed, name, only_adding=True)
+                if place and turn.replies:
+                    await self._recognising.answer(place, turn.replies, partial=turn.partial)
+                await self._pending.remove(turn.id)
             self._down_until = 0.0
 
     def _start(self, work: Coroutine[Any, Any, Done]) -> asyncio.Task[Done]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._forget)
         return task
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # it was told where it was waited for; nobody else needs to hear of it
+            task.exception()  # it was told where it was waited for; nobody else needs to parse_client_list of it
 
 
-def make_listed(owner: str, asked: ChatRequest) -> ClientRequest:
-    """What recognising needs to know of a request."""
-    story = asked.story
-    if asked.user and story:  # two people may have given the same name to theirs
-        story = f"{asked.user}/{story} {blake2b(json.dumps([asked.user, story]).encode(), digest_size=4).hexdigest()}"
-    adopts = story is not None and not asked.named
-    return ClientRequest(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user, adopts=adopts)
-
-
-def _named(error: Exception) -> str:
-    """What may be logged of an error: our own sentences, of others only the kind."""
+def _describe(error: Exception) -> str:
+    """Return what may be logged of an error: our own sentences, of others only the kind."""
     return str(error) if isinstance(error, PreviouslyError) else type(error).__name__
 
 
-def make_replies(reply: Reply, heard: ClientList, begins: str = "") -> list[Message]:
-    """The choices of an answer as messages, those without anything left out. `begins`: what the client has put before
-    the answer, and shows before it."""
-    speaker = heard.speaker or (heard.names.character if not heard.names.members else None)
+def make_replies(reply: Reply, client_list: ClientList, begins: str = "") -> list[Message]:
+    """Return the choices of an answer as messages, without empty ones. `begins`: what the client has put before the
+    answer, and shows before it."""
+    speaker = client_list.speaker or (client_list.names.character if not client_list.names.members else None)
     return [
-        clean_draft(Draft(_message(choice, speaker, begins)))[0].message for choice in reply.choices if not choice.empty
+        clean_draft(Draft(_make_reply(choice, speaker, begins)))[0].message
+        for choice in reply.choices
+        if not choice.empty
     ]
 
 
-def _message(choice: ReplyChoice, speaker: str | None, begins: str) -> Message:
+def _make_reply(choice: ReplyChoice, speaker: str | None, begins: str) -> Message:
     thought, text = split_reasoning(choice.text)
     if not text.strip():
         thought, text = "", choice.text  # words that only look like reasoning are all there is

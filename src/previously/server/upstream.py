@@ -20,11 +20,13 @@ from previously.app import describe_model, model_at
 from previously.models.endpoint import Endpoint
 from previously.models.server_facts import find_usual_window, read_slots
 from previously.server.callers import X_API_KEY, Caller
-from previously.server.options import UNKNOWN_WINDOW_TOKENS
 from previously.wire.errors import SMALLEST_WINDOW
 from previously.wire.model_call import parse_body
 
 log = logging.getLogger("previously.server")
+
+UNKNOWN_WINDOW_TOKENS = 8_192
+"""The window of a model of which nothing is known: what most local servers are started with."""
 
 CONNECT_S = 10.0
 LOOK_S = 3.0

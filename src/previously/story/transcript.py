@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from previously.core.align import Alignment, align
+from previously.core.align import Alignment, align, choose_swipes
 from previously.core.errors import BadInput
 from previously.core.json_values import clean, clean_json
 from previously.core.messages import Attributes, Draft, Entry, Message, Text, clean_draft, message

@@ -1,4 +1,4 @@
-"""Accounting for every message of a path: what is in the view and what it costs, what is not and why."""
+"""The account of a view: for every message of a path, what shows or tells it and at what cost, or why nothing does."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from previously.core.tokens import Counter, message_tokens
 from previously.view.memory import Remembered
 from previously.view.reader import Reader
 from previously.view.view import Item, LeftOut, Reason, Section
+
+NOTHING_TOLD = "nothing was told there"
+SHOWN_IN_TAIL = "all that it quotes is shown word for word"
+"""The reason of a quoting memory whose lines went because the messages themselves are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,28 +28,28 @@ class ViewPath:
 
     @property
     def first(self) -> int:
-        """Where what was read begins."""
+        """The position at which what was read begins."""
         return self.newest[0].position if self.newest else self.length
 
     @property
     def outside_tail(self) -> int:
-        """Where the tail that is never folded begins."""
+        """The position at which the tail that is never folded begins."""
         return self.length - self.tail_messages
 
 
 @dataclass(frozen=True, slots=True)
 class SystemCost:
-    """What the parts of the system message cost; all together they make up the whole."""
+    """The costs of the parts of the system message; all together they make up the whole."""
 
     furniture: int
     opening: int
     memory: int
 
 
-def items(
+def list_items(
     path: ViewPath, memories: Sequence[Remembered], cost_of: SystemCost, kept: Sequence[OnPath], counter: Counter
 ) -> Iterator[Item]:
-    """What is in the view but for recall."""
+    """Yield what is in the view but for this turn's memory."""
     if cost_of.furniture:
         yield Item(Section.FURNITURE, cost_of.furniture, "the client's own", ())
     if path.opening:
@@ -58,7 +62,7 @@ def items(
         # The last also bears what headings cost; all together they make up the whole.
         cost = left if memory is shown[-1] else min(left, counter.tokens(memory.shown))
         covers = [Span(max(span.first, opening), span.last) for span in memory.told if span.last >= opening]
-        reason = memory.reason if memory.text else "nothing was told there"
+        reason = memory.reason if memory.text or memory.reason == SHOWN_IN_TAIL else NOTHING_TOLD
         yield Item(memory.section, cost, reason, tuple(covers))
         left -= cost
     for item in kept:
@@ -70,7 +74,7 @@ def items(
         yield Item(Section.TAIL, cost, reason, (Span(item.position, item.position),))
 
 
-def left_out(
+def list_left_out(
     path: ViewPath,
     reader: Reader,
     memories: Sequence[Remembered],
@@ -78,8 +82,9 @@ def left_out(
     withheld: Sequence[tuple[Span, Reason]],
     knows: Callable[[OnPath], bool],
 ) -> list[LeftOut]:
-    """Every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been listed
-    with its span: `memories` are all there are. `withheld` are the spans of memory that is not shown here, and why."""
+    """Return every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been
+    listed with its span: `memories` are all there are. `withheld` are the spans of memory that is not shown here, and
+    why."""
     remembered = [span for memory in memories for span in memory.told]
     withheld = [*withheld, *((gap, Reason.CUT) for memory in memories for gap in memory.lost)]
     shown = {item.position for item in (*kept, *path.opening)}
@@ -90,22 +95,22 @@ def left_out(
     }
     by_reason: dict[Reason, list[int]] = {}
     for position, item in missing.items():
-        by_reason.setdefault(_why(item, knows), []).append(position)
+        by_reason.setdefault(_find_reason(item, knows), []).append(position)
     found = [(span, reason) for reason, positions in by_reason.items() for span in find_spans(positions)]
     front = len(path.opening)
     listed = list(remembered)
     for span, reason in withheld:
-        found += [(part, reason) for part in _parts(span, listed, front, path.first)]
+        found += [(part, reason) for part in _subtract(span, listed, front, path.first)]
         listed.append(span)
-    unread, waiting = _holes(front, path.first, [*remembered, *(span for span, _ in withheld)])
+    unread, waiting = _find_holes(front, path.first, [*remembered, *(span for span, _ in withheld)])
     found += [(span, Reason.WAITING) for span in waiting]
     if unread:
         found.append((unread, Reason.NOT_READ if reader.turns else Reason.BUDGET))
-    return [LeftOut(str(span), reason, span) for span, reason in _joined(sorted(found))]
+    return [LeftOut(str(span), reason, span) for span, reason in _join_neighbours(sorted(found))]
 
 
-def _parts(span: Span, listed: Sequence[Span], front: int, end: int) -> Iterator[Span]:
-    """What of a span, between the opening and what was read, is in none of the others."""
+def _subtract(span: Span, listed: Sequence[Span], front: int, end: int) -> Iterator[Span]:
+    """Yield what of a span, between the opening and what was read, is in none of the others."""
     at, last = max(span.first, front), min(span.last, end - 1)
     for other in sorted(listed):
         if at <= last and other.first <= last and at <= other.last:
@@ -116,8 +121,8 @@ def _parts(span: Span, listed: Sequence[Span], front: int, end: int) -> Iterator
         yield Span(at, last)
 
 
-def _why(item: OnPath, knows: Callable[[OnPath], bool]) -> Reason:
-    """Why a message of the tail is not shown. All of it is but for halves of what belongs together."""
+def _find_reason(item: OnPath, knows: Callable[[OnPath], bool]) -> Reason:
+    """Return why a message of the tail is not shown. All of it is but for halves of what belongs together."""
     if not knows(item):
         return Reason.UNWITNESSED
     if item.entry.attributes.hidden:
@@ -125,9 +130,9 @@ def _why(item: OnPath, knows: Callable[[OnPath], bool]) -> Reason:
     return Reason.HALF_A_PAIR
 
 
-def _holes(front: int, end: int, remembered: Sequence[Span]) -> tuple[Span | None, list[Span]]:
-    """What lies before the messages that were read: behind all memory there was no room for it; between memories it
-    waits to be folded."""
+def _find_holes(front: int, end: int, remembered: Sequence[Span]) -> tuple[Span | None, list[Span]]:
+    """Return what lies before the messages that were read: behind all memory there was no room for it; between memories
+    it waits to be folded."""
     waiting: list[Span] = []
     at = front
     for span in sorted(remembered):
@@ -137,8 +142,8 @@ def _holes(front: int, end: int, remembered: Sequence[Span]) -> tuple[Span | Non
     return (Span(at, end - 1) if at < end else None), waiting
 
 
-def _joined(found: Sequence[tuple[Span, Reason]]) -> Iterator[tuple[Span, Reason]]:
-    """Neighbours with the same reason as one."""
+def _join_neighbours(found: Sequence[tuple[Span, Reason]]) -> Iterator[tuple[Span, Reason]]:
+    """Yield neighbours with the same reason as one."""
     last: tuple[Span, Reason] | None = None
     for span, reason in found:
         if last and last[1] is reason and last[0].last + 1 == span.first:

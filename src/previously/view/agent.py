@@ -1,8 +1,8 @@
 """A view for an agent at work: old tool outputs are notes, huge ones lose their middle, the newest request is shown.
 
-Old outputs are mostly weight, so they give way before any message does, and before any model is asked to fold. What
-must stay true: what is shown of a message depends on where it stands, on the epoch and on the budget alone, so that the
-front of the view stays byte for byte the same while the epoch goes on.
+Old outputs are mostly weight, so they give way before any message does, and before any model is asked to fold. What is
+shown of a message depends on where it stands, on the epoch and on the budget alone, so that the front of the view stays
+byte for byte the same while the epoch goes on.
 """
 
 from __future__ import annotations
@@ -16,20 +16,28 @@ from previously.core.path import OnPath
 from previously.core.tokens import Counter
 
 KEEP_PERCENT = 40
-"""How much of the budget the newest outputs may take and stay whole,"""
+"""The share of the budget that the newest outputs may take and stay whole: an agent works on what it has just read."""
+
 FREED_PERCENT = 10
-"""and how much must be gained before any becomes a note."""
+"""The share of the budget that must be gained before any output becomes a note, since the front of the view changes
+then."""
+
 LARGEST_PERCENT = 25
-"""How much of the budget the outputs of calls that were made together may take."""
+"""The share of the budget that the outputs of calls made together may take: four such turns fill a view."""
+
 CHARACTERS_PER_TOKEN = 3
+"""Fewer than prose has: outputs are full of paths, numbers and brackets."""
+
 LEAST_CHARACTERS = 150
+"""An output with less than this on either side of the gap would tell nothing."""
+
 LEAST_TOKENS = 50
-"""No note is written for a few words."""
+"""No note is written for a few words: it would be as long as they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """What is shown of tool outputs, for as long as an epoch lasts."""
+    """The part of tool outputs that is shown, for as long as an epoch lasts."""
 
     whole_from: int = 0
     """Those before this position are notes."""
@@ -42,12 +50,12 @@ WHOLE = Trim()
 
 
 def plan_trim(budget_tokens: int) -> Trim:
-    """Outputs without the middle of what would fill a view by itself."""
+    """Return the trim that takes out the middle of what would fill a view by itself."""
     return Trim(0, max(1, budget_tokens * LARGEST_PERCENT // 100 * CHARACTERS_PER_TOKEN))
 
 
 def trim_more(items: Sequence[OnPath], trim: Trim, budget_tokens: int, counter: Counter) -> Trim:
-    """The same with the older outputs as notes; unchanged where that would not gain enough."""
+    """Return the same with the older outputs as notes; unchanged where that would not gain enough."""
     room, gained, start = budget_tokens * KEEP_PERCENT // 100, 0, 0
     for item in reversed(items):
         outputs = [part for part in item.entry.message.parts if isinstance(part, ToolResult)]
@@ -61,12 +69,12 @@ def trim_more(items: Sequence[OnPath], trim: Trim, budget_tokens: int, counter: 
 
 
 def trim_outputs(items: Sequence[OnPath], trim: Trim, counter: Counter) -> list[OnPath]:
-    """The messages, with as much of their outputs as is shown."""
+    """Return the messages, with as much of their outputs as is shown."""
     if trim == WHOLE:
         return list(items)
     messages = [item.entry.message for item in items]
     names = {place: call.name for place, call in find_answered_calls(messages).items()}
-    caps = _caps(messages, trim.most_characters)
+    caps = _find_caps(messages, trim.most_characters)
     shown: list[OnPath] = []
     for at, item in enumerate(items):
         message = item.entry.message
@@ -78,12 +86,12 @@ def trim_outputs(items: Sequence[OnPath], trim: Trim, counter: Counter) -> list[
             and counter.tokens(part.text) >= LEAST_TOKENS
         }
         message = replace_outputs(message, notes)
-        shown.append(_with(item, cap_outputs(message, caps[at]) if trim.most_characters else message))
+        shown.append(_replace_message(item, cap_outputs(message, caps[at]) if trim.most_characters else message))
     return shown
 
 
-def _caps(messages: Sequence[Message], most_characters: int) -> list[int]:
-    """How many characters an output of each message may have."""
+def _find_caps(messages: Sequence[Message], most_characters: int) -> list[int]:
+    """Return how many characters an output of each message may have."""
     caps: list[int] = []
     for unit in find_units(messages):
         outputs = sum(isinstance(part, ToolResult) for at in unit for part in messages[at].parts)
@@ -91,7 +99,7 @@ def _caps(messages: Sequence[Message], most_characters: int) -> list[int]:
     return caps
 
 
-def _with(item: OnPath, message: Message) -> OnPath:
+def _replace_message(item: OnPath, message: Message) -> OnPath:
     if message is item.entry.message:
         return item
     return replace(item, entry=replace(item.entry, message=message))

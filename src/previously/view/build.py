@@ -1,4 +1,4 @@
-"""Building a view: furniture, the opening and memory in one system message, then the newest messages as they were said.
+"""Build a view: furniture, the opening and memory in one system message, then the newest messages as they were said.
 
 The fixed parts are the furniture, the opening, the pins and the newest message that is not hidden; a budget that cannot
 hold them is refused. What remains is shared among the sections when an epoch begins, and what is free then goes to
@@ -41,9 +41,8 @@ from previously.view.memory import (
     Remembered,
     count_block_tokens,
     count_section_tokens,
-    count_system_tokens,
     fit_memories,
-    make_system_message,
+    render_sections,
 )
 from previously.view.reader import (
     CHAT,
@@ -54,12 +53,13 @@ from previously.view.reader import (
     Reader,
     find_lore_ceiling,
     plan_shares,
-    volatile_tokens,
+    reserve_turn_tokens,
 )
-from previously.view.view import NO_FURNITURE, Furniture, LeftOut, Reason, Section, View
+from previously.view.render import count_system_tokens, render_messages
+from previously.view.view import NO_FURNITURE, Furniture, LeftOut, Reason, Section, View, ViewParts
 
 FILLINGS = 3
-"""How often room that quotations gave up is filled again: the third time a line or two is left."""
+"""Rounds in which room that quotations gave up is filled again: after the third a line or two is left."""
 
 GROWTH_SHARE = 5
 """A fifth of the budget stays free beyond the tail's ceiling where an epoch goes on: so long may memory take to catch
@@ -68,7 +68,8 @@ up with the tail before the front has to change."""
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a view can be made of. `newest` ends with the path and goes back at least as far as the budget reaches."""
+    """All that a view can be made of. `newest` ends with the path and goes back at least as far as the budget
+    reaches."""
 
     path_length: int
     opening: Sequence[OnPath]
@@ -78,16 +79,16 @@ class Material:
     """The newest messages, as far back as the budget reaches; in path order."""
     tail_messages: int
     all_witnessed: bool = True
-    """Whether the reader may know of every message of the path."""
+    """True if the reader may know of every message of the path."""
     has_lore: bool = True
-    """Whether the turn may bring up any lore."""
+    """True if the turn may bring up any lore."""
     requests: Sequence[OnPath] = ()
     """For an agent: what users said before `newest` that may be shown all the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewRequest:
-    """What view is wanted."""
+    """The view that is wanted."""
 
     budget_tokens: int
     reader: Reader = CHAT
@@ -97,28 +98,28 @@ class ViewRequest:
     tail_percent: int = 60
     """The tail's ceiling: beyond it, new memory is taken up."""
     recall_percent: int = 15
-    """How much recalled passages may take."""
+    """The share of recalled passages."""
     lore_percent: int = 0
-    """How much lore may take that the turn brings up."""
+    """The share of lore that the turn brings up."""
     lore_depth: int = 4
     """In how many of the newest messages keys are looked for."""
     for_agent: bool = False
-    """Whether an agent at work reads it: old tool outputs give way first, and the newest request is always shown."""
+    """True if an agent at work reads it: old tool outputs give way first, and the newest request is always shown."""
     dated: bool = False
-    """Whether passages say when they were written: by the chat's clock."""
+    """True if passages say when they were written: by the chat's clock."""
     held_tokens: int = 0
-    """What passages take that were recalled earlier in this turn: while the epoch goes on there must be room for them
+    """The cost of passages that were recalled earlier in this turn: while the epoch goes on there must be room for them
     too."""
 
     @property
     def recall_tokens(self) -> int:
-        """What recalled passages may take in tokens, if the reader is shown any."""
+        """The most that recalled passages may take, if the reader is shown any."""
         shown = Section.RECALL in self.reader.sections - self.without
         return self.budget_tokens * self.recall_percent // 100 if shown else 0
 
     @property
     def lore_tokens(self) -> int:
-        """What lore may take in tokens, if the reader is shown any."""
+        """The most that lore may take, if the reader is shown any."""
         shown = Section.LORE in self.reader.sections - self.without
         return min(self.budget_tokens * self.lore_percent // 100, find_lore_ceiling(self.budget_tokens)) if shown else 0
 
@@ -128,36 +129,38 @@ class ViewRequest:
         return self.budget_tokens * self.tail_percent // 100
 
 
-def fills_room(asked: ViewRequest) -> bool:
+def fills_room(request: ViewRequest) -> bool:
     """Return whether free room is filled with older messages: not for those who see so many turns and no more."""
-    return not asked.reader.turns and not asked.for_agent and asked.reader.shares == SHARES
+    return not request.reader.turns and not request.for_agent and request.reader.shares == SHARES
 
 
 def build_view(
     material: Material, asked: ViewRequest, epoch: Epoch | None = None, ended: str = FIRST_VIEW
 ) -> tuple[View, Epoch]:
-    """The view, and the epoch it belongs to: the one given if it can go on, else a new one. `ended` says why there is
-    none to go on with. `BudgetTooSmall` says how much would do."""
-    desk = _Desk(material, asked)
+    """Return the view, and the epoch it belongs to: the one given if it can go on, else a new one. `ended` says why
+    there is none to go on with. `BudgetTooSmall` says how much would do."""
+    builder = _Builder(material, asked)
     if epoch is not None:
-        view = desk.show(epoch)
+        view = builder.show(epoch)
         left_out = view.left_out if view else ()
-        ended = find_end_reason(epoch, desk.memories, left_out, guarded=desk.guarded) or desk.outgrown(epoch, view)
+        ended = find_end_reason(epoch, builder.memories, left_out, guarded=builder.guarded) or builder.outgrown(
+            epoch, view
+        )
         if view and not ended:
             return view, epoch
         ended = ended or NO_ROOM
-    new = desk.begin(ended)
-    view = desk.show(new, begins=True)
+    new = builder.begin(ended)
+    view = builder.show(new, begins=True)
     assert view is not None, "an epoch begins with what there is room for"
     return replace(view, epoch=ended), new
 
 
 def rebuild_view(material: Material, asked: ViewRequest, epoch: Epoch) -> View | None:
-    """The view of this material in an epoch, whatever has come since; None if there is no room for it."""
-    return _Desk(material, asked).show(epoch)
+    """Return the view of this material in an epoch, whatever has come since; None if there is no room for it."""
+    return _Builder(material, asked).show(epoch)
 
 
-class _Desk:
+class _Builder:
     """One view in the making."""
 
     def __init__(self, material: Material, asked: ViewRequest) -> None:
@@ -178,6 +181,7 @@ class _Desk:
         ]
         begins = {item.position for item in self.opening}
         self.newest = [item for item in material.newest if item.position not in begins]
+        self._units: dict[tuple[int, Trim], list[list[OnPath]]] = {}
         self.trim = plan_trim(asked.budget_tokens) if asked.for_agent else WHOLE
         said = [*material.requests, *self.newest] if asked.for_agent else []
         self.requests = {item.position: item for item in said if self._is_request(item)}
@@ -191,33 +195,33 @@ class _Desk:
         newest = self.units_from(0, self.trim)[-1:]
         if self.request and newest and self.request.position >= newest[0][0].position:
             self.request = None  # it is shown in any case
-        self.request_tokens = tail.cost([self.request], self.counter) if self.request else 0
+        self.request_tokens = tail.count_tokens([self.request], self.counter) if self.request else 0
         self.scale = max(1, asked.budget_tokens - self.furniture_tokens - self.count_system_tokens(()))
         lore = asked.lore_tokens if self.has_lore else 0
         # It stands in what a user said: in prose that nobody asks about its room would stay empty.
         asks = any(item.entry.message.role is Role.USER for item in material.newest)
-        self.volatile = volatile_tokens(self.scale, asked.recall_tokens, lore) if asks else 0
+        self.volatile = reserve_turn_tokens(self.scale, asked.recall_tokens, lore) if asks else 0
 
     def knows(self, item: OnPath) -> bool:
-        """Whether the reader may know of a message. Everything here that asks for it asks here."""
+        """Return whether the reader may know of a message. Everything here that asks for it asks here."""
         return self.reader.witnessed(item)
 
     def _fixed_tokens(self, trim: Trim) -> int:
-        """What pins, furniture, the newest unit and an agent's request take."""
+        """Count pins, furniture, the newest unit and an agent's request."""
         pins = [memory for memory in self.memories if memory.section is Section.PINS]
         shown = [item for unit in self.units_from(0, trim)[-1:] for item in unit]
         if self.request and (not shown or self.request.position < shown[0].position):
             shown.insert(0, self.request)
-        return self.count_system_tokens(pins) + self.furniture_tokens + tail.cost(shown, self.counter)
+        return self.count_system_tokens(pins) + self.furniture_tokens + tail.count_tokens(shown, self.counter)
 
     def _needed_tokens(self, needed: int) -> int:
-        """The budget that would do: in a larger one, more of an output is shown."""
+        """Return the budget that would do: in a larger one, more of an output is shown."""
         while self.asked.for_agent and (more := self._fixed_tokens(plan_trim(needed))) > needed:
             needed = more
         return needed
 
     def count_system_tokens(self, memories: Sequence[Remembered]) -> int:
-        return count_system_tokens(self.texts, memories, self.counter)
+        return count_system_tokens([*self.texts, *render_sections(memories)], self.counter)
 
     def _is_request(self, item: OnPath) -> bool:
         said = item.entry.message
@@ -226,25 +230,30 @@ class _Desk:
         return shown and said.role is Role.USER and bool(said.text) and not answers
 
     def units_from(self, first: int, trim: Trim) -> list[list[OnPath]]:
-        """What of the newest messages can be shown to this reader, from a position on, in units."""
-        items = trim_outputs([item for item in self.newest if item.position >= first], trim, self.counter)
-        if self.reader.turns:
-            items = list(tail.take_newest_turns(items, self.reader.turns))
-        return tail.units(item for item in items if not item.entry.attributes.hidden and self.knows(item))
+        """Return the units of the newest messages that can be shown to this reader, from a position on."""
+        known = self._units.get((first, trim))
+        if known is None:
+            items = trim_outputs([item for item in self.newest if item.position >= first], trim, self.counter)
+            if self.reader.turns:
+                items = list(tail.take_newest_turns(items, self.reader.turns))
+            shown = (item for item in items if not item.entry.attributes.hidden and self.knows(item))
+            known = self._units[first, trim] = tail.group_units(shown)
+        return known
 
     def shown_from(self, first: int, trim: Trim) -> list[OnPath]:
-        """The messages of those units."""
+        """Return the messages of those units."""
         return [item for unit in self.units_from(first, trim) for item in unit]
 
     def begin(self, ended: str) -> Epoch:
-        """A new epoch of the memory there is now, its sections sharing the budget. `ended` says why the one before
-        could not go on: where it had no room, a tail that leaves next to none to grow is cut by more than it must."""
+        """Return a new epoch of the memory there is now, its sections sharing the budget. `ended` says why the one
+        before could not go on: where it had no room, a tail that leaves next to none to grow is cut by more than it
+        must."""
         asked, counter = self.asked, self.counter
         least = min(self.fresh_first, max(0, self.length - self.tail_messages))
         trim = self.trim_for(least, self.trim)
         units = self.units_from(least, trim)
         shown = [item for unit in units for item in unit]
-        needed = tail.cost(shown, counter)
+        needed = tail.count_tokens(shown, counter)
         growth = 0
         if ended != FIRST_VIEW:  # whoever goes on needs room for the tail to grow
             growth = max(0, asked.ceiling_tokens - needed) + asked.budget_tokens // GROWTH_SHARE
@@ -253,8 +262,9 @@ class _Desk:
         room = self._room(memories)
         kept = shown
         stepwise = ended == NO_ROOM
-        if needed > room or (stepwise and needed > room * 7 // 8):  # then something is worth being found again
-            cut_to = tail.cut_whole_turns if stepwise else tail.filled
+        # A tail that leaves less than an eighth of the room would be cut again within a turn or two.
+        if needed > room or (stepwise and needed > room * 7 // 8):
+            cut_to = tail.cut_whole_turns if stepwise else tail.fill_tail
             kept = cut_to(units, room - self.volatile, counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
         told, written = digest_memories(self.memories), digest_hand_written(self.memories)
@@ -265,17 +275,17 @@ class _Desk:
         return self._filled(begins, chosen, room - needed - self.volatile - growth, floor - needed)
 
     def _floor(self, first: int, trim: Trim, needed: int) -> int:
-        """What the tail wants where older messages, which memory tells too, bring it to its floor."""
-        older = tail.cost((item for unit in self.units_before(first, trim) for item in unit), self.counter)
+        """Count what the tail wants where older messages, which memory tells too, bring it to its floor."""
+        older = tail.count_tokens((item for unit in self.units_before(first, trim) for item in unit), self.counter)
         return max(needed, min(needed + older, scale_row(self.scale, VERBATIM_TOKENS)))
 
     def _room(self, memories: Sequence[Remembered]) -> int:
-        """What is left for messages."""
+        """Count what is left for messages."""
         fixed = self.furniture_tokens + self.request_tokens
         return self.asked.budget_tokens - self.count_system_tokens(memories) - fixed
 
     def _lines(self, shown: Sequence[OnPath]) -> list[Remembered]:
-        """The memories but for lines of lists for which a view of this tail has no use."""
+        """Return the memories but for lines of lists for which a view of this tail has no use."""
         recaps = [one for one in self.memories if one.section is Section.RECAP and not one.weak]
         said = "\n".join(item.entry.message.text for item in shown)
         beside = Beside(self.scale, "\n\n".join(one.text for one in recaps), said)
@@ -284,9 +294,9 @@ class _Desk:
     def _shared(
         self, memories: Sequence[Remembered], units: Sequence[Sequence[OnPath]], needed: int, growth: int
     ) -> tuple[list[Remembered], list[Remembered], list[LeftOut]]:
-        """What of these memories would be told beside a tail that needs so much, what there is room for, and what gave
-        way."""
-        counter, newest = self.counter, tail.cost(units[-1], self.counter) if units else 0
+        """Return which of these memories would be told beside a tail that needs so much, those there is room for, and
+        what gave way."""
+        counter, newest = self.counter, tail.count_tokens(units[-1], self.counter) if units else 0
         strong = any(one.section in (Section.RECAP, Section.BRIEF) and not one.weak for one in memories)
         wants = {**count_section_tokens(drop_shorter_backbones(memories), counter), Section.TAIL: needed}
         shares = plan_shares(self.reader.shares, wants, weak=not strong)
@@ -315,23 +325,21 @@ class _Desk:
         units = self.units_before(begins.first, begins.trim)
         older = tail.take_newest_units(units, min(free, least), self.counter)
         first = older[0].position if older else begins.first
-        told = self._with_episodes(begins.memories, chosen, first, free - tail.cost(older, self.counter))
+        told = self._with_episodes(begins.memories, chosen, first, free - tail.count_tokens(older, self.counter))
         free -= self.count_system_tokens(told) - self.count_system_tokens(begins.memories)
         filled = replace(begins, memories=tuple(told))
         for _ in range(FILLINGS):
             spared = self.count_system_tokens(told) - self.count_system_tokens(filled.memories)
             older = tail.take_newest_units(units, free + spared, self.counter)
             first = older[0].position if older else begins.first
-            memories = tuple(
-                replace(one, text=keep_lines_before(one.text, first)) for one in told if not _is_shown(one, first)
-            )
+            memories = tuple(_drop_shown_lines(one, first) for one in told if not _is_shown(one, first))
             filled = replace(begins, first=first, tail=begins.first if older else None, memories=memories)
         return filled
 
     def _with_episodes(
         self, memories: Sequence[Remembered], chosen: Sequence[Remembered], first: int, free: int
     ) -> list[Remembered]:
-        """The memories with as many more of the episodes chosen as there is free room for, the newest first."""
+        """Return the memories with as many more of the episodes chosen as there is free room for, the newest first."""
         most = self.count_system_tokens(memories) + free
         kept = {one for one in memories if one.beside}
         told = list(memories)
@@ -352,22 +360,22 @@ class _Desk:
         return [unit for unit in self.units_from(0, trim) if unit[0].position < end]
 
     def trim_for(self, first: int, trim: Trim) -> Trim:
-        """What is shown of tool outputs in a tail that begins there: less than before, if the tail has outgrown its
-        ceiling."""
+        """Return what is shown of tool outputs in a tail that begins there: less than before, if the tail has outgrown
+        its ceiling."""
         shown = self.shown_from(first, trim) if self.asked.for_agent else []
-        if tail.cost(shown, self.counter) <= self.asked.ceiling_tokens:
+        if tail.count_tokens(shown, self.counter) <= self.asked.ceiling_tokens:
             return trim
         return trim_more(shown, trim, self.asked.budget_tokens, self.counter)
 
     def first_of(self, shown: Sequence[OnPath]) -> int:
-        """Where a tail begins in which all that can be shown is shown; what cannot is part of it."""
+        """Return where a tail begins in which all that can be shown is shown; what cannot is part of it."""
         if self.reader.turns:
             return shown[0].position if shown else self.length
         least = min(self.fresh_first, max(0, self.length - self.tail_messages))
         return max(least, self.newest[0].position) if self.newest else self.length
 
     def show(self, epoch: Epoch, *, begins: bool = False) -> View | None:
-        """The view in this epoch; None if there is no room for it, and for what is held if it goes on."""
+        """Return the view in this epoch; None if there is no room for it, and for what is held if it goes on."""
         asked, counter = self.asked, self.counter
         path = ViewPath(
             self.length,
@@ -379,41 +387,43 @@ class _Desk:
         if epoch.held is not None and epoch.held in self.requests and epoch.held < epoch.first:
             kept.insert(0, self.requests[epoch.held])
         remembered = self.count_system_tokens(epoch.memories)
-        tokens = remembered + self.furniture_tokens + tail.cost(kept, counter)
+        tokens = remembered + self.furniture_tokens + tail.count_tokens(kept, counter)
         if tokens + (0 if begins else asked.held_tokens) > asked.budget_tokens:
             return None
-        missing = account.left_out(path, self.reader, self._told(epoch), kept, self.withheld, self.knows)
-        fronts = [count_system_tokens(texts, (), counter) for texts in (asked.furniture.system_texts, self.texts)]
-        parts = SystemCost(self.furniture_tokens + fronts[0], fronts[1] - fronts[0], remembered - fronts[1])
-        items = account.items(path, epoch.memories, parts, kept, counter)
-        system = make_system_message(self.texts, epoch.memories)
+        missing = account.list_left_out(path, self.reader, self._told(epoch), kept, self.withheld, self.knows)
+        fronts = [count_system_tokens(texts, counter) for texts in (asked.furniture.system_texts, self.texts)]
+        costs = SystemCost(self.furniture_tokens + fronts[0], fronts[1] - fronts[0], remembered - fronts[1])
+        items = account.list_items(path, epoch.memories, costs, kept, counter)
+        opening = tuple(item.entry.message.text for item in self.opening)
+        parts = ViewParts(asked.furniture, opening, tuple(render_sections(epoch.memories)), tuple(kept))
         return View(
             budget_tokens=asked.budget_tokens,
             tokens=tokens,
-            messages=asked.furniture.around(system, [item.entry.message for item in kept]),
+            messages=render_messages(parts),
             items=tuple(items),
             left_out=(*epoch.cut, *missing),
-            fold_due=self._fold_due(path, missing, tail.cost(_since(kept, epoch.tail_first), counter)),
+            fold_due=self._fold_due(path, missing, tail.count_tokens(_since(kept, epoch.tail_first), counter)),
             reader=str(self.reader),
             counter=counter.name,
+            parts=parts,
         )
 
     def outgrown(self, epoch: Epoch, view: View | None) -> str:
-        """Why the tail of an epoch has become too long: over its ceiling, and memory has caught up; or there is no
-        room."""
+        """Return why the tail of an epoch has become too long: over its ceiling, and memory has caught up; or there is
+        no room."""
         if view is None:
             return NO_ROOM
         ceiling = self.asked.ceiling_tokens
-        long = tail.cost(self.shown_from(epoch.tail_first, epoch.trim), self.counter) > ceiling
+        long = tail.count_tokens(self.shown_from(epoch.tail_first, epoch.trim), self.counter) > ceiling
         if long and self.trim_for(epoch.first, epoch.trim) != epoch.trim:
             return OUTGROWN
         fresh = self.shown_from(
             max(epoch.tail_first, min(self.fresh_first, self.length - self.tail_messages)), epoch.trim
         )
-        return OUTGROWN if long and tail.cost(fresh, self.counter) <= ceiling // 2 else ""
+        return OUTGROWN if long and tail.count_tokens(fresh, self.counter) <= ceiling // 2 else ""
 
     def _told(self, epoch: Epoch) -> list[Remembered]:
-        """What is told of, or was but for the room; the latter has been listed."""
+        """Return what is told of, or was but for the room; the latter has been listed."""
         gone = [Remembered(Section.RECAP, "", one.span, "", one.what) for one in epoch.cut if one.span]
         return [*epoch.memories, *gone]
 
@@ -427,8 +437,14 @@ class _Desk:
 
 
 def _is_shown(memory: Remembered, first: int) -> bool:
-    """Whether all that an episode tells is shown word for word."""
+    """Return whether all that an episode tells is shown word for word."""
     return memory.beside is not None and memory.beside.first >= first
+
+
+def _drop_shown_lines(memory: Remembered, first: int) -> Remembered:
+    """Return a memory without the lines that quote messages from a position on, which are shown themselves."""
+    text = keep_lines_before(memory.text, first)
+    return replace(memory, text=text, reason=memory.reason if text or not memory.text else account.SHOWN_IN_TAIL)
 
 
 def _since(items: Sequence[OnPath], first: int) -> list[OnPath]:

@@ -1,10 +1,9 @@
-"""The three layers of a long story: episodes, chapters, backbone. The finest form that fits, the nearest first.
+"""The choice of memory for a view: in which form the past is told, and which lines of lists are worth their room.
 
-A chapter is told in full, in short, or by the backbone. What must stay true: no chapter is told more finely than one
-that is nearer; no message is told by two texts, except that episodes stand beside the recap, and beside a chapter told
-in full, to keep what was lost when those were written.
-
-Lists: which lines of threads, state and lore a view has use for, beside its recap and its tail.
+A long story has three layers: episodes, chapters, backbone. A chapter is told in full, in short, or by the backbone;
+the finest form that fits, the nearest first. No chapter is told more finely than one that is nearer. No message is told
+by two texts, except that episodes stand beside the recap, and beside a chapter told in full, to keep what was lost when
+those were written.
 
 A small view tells of threads only what the recap does not, of persons only those the tail names and the recap does
 not; of the state nothing whose thing the tail names, since the newest messages know better. A person's own lines are
@@ -13,6 +12,7 @@ never passed over.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +21,7 @@ from previously.core.budgets import Row, scale_row
 from previously.core.tokens import Counter
 from previously.text.compare import find_terms
 from previously.text.sentences import find_starts
-from previously.text.words import CONTENT_RUN, find_words
+from previously.text.words import CONTENT_RUN
 from previously.view.memory import Remembered, count_block_tokens, drop_told_twice
 from previously.view.view import Section
 
@@ -30,16 +30,16 @@ WORTH_CUTTING = 0.6
 than a short form that is whole."""
 
 PAST = frozenset({Section.BACKBONE, Section.CHAPTERS})
-"""What is told of closed chapters."""
+"""The sections that tell of closed chapters."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastRoom:
-    """What the past may take."""
+    """The room that the past may take."""
 
     tokens: int
     backbone_tokens: int
-    """What the backbone needs at least, if it is that long: a longer one is cut before a chapter is left to it."""
+    """The least that the backbone needs, if it is that long: a longer one is cut before a chapter is left to it."""
 
 
 def choose_layers(memories: Sequence[Remembered], room: PastRoom, counter: Counter) -> list[Remembered]:
@@ -195,12 +195,14 @@ TOLD_SHARE = 2 / 3
 """A thread is told where one paragraph has two thirds of its telling words: names alone are fewer."""
 
 PERSONS_TOKENS: Row = (0, 200, 400)
-"""What lines about persons take: none at 2,000, where the recap says who people are, 16 of them at 8,000."""
+"""The most that lines about persons take: none at 2,000, where the recap says who people are, 16 of them at 8,000."""
+
+_WORDS = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands in a view beside its lists."""
+    """The texts that stand in a view beside its lists."""
 
     budget_tokens: int
     recap: str
@@ -210,7 +212,7 @@ class Beside:
     @cached_property
     def words(self) -> frozenset[str]:
         """Return the words of the tail."""
-        return frozenset(find_words(self.tail))
+        return frozenset(_WORDS.findall(self.tail))
 
     @cached_property
     def small_words(self) -> frozenset[str]:
@@ -231,15 +233,15 @@ class Beside:
 def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counter) -> list[Remembered]:
     """Return the memories without lines that this view has no use for, and without persons beyond their share."""
     tests = {Section.THREADS: _tells_thread, Section.STATE: _tells_state, Section.LORE: _tells_person}
-    found, persons = list[Remembered](), scale_row(beside.budget_tokens, PERSONS_TOKENS)
+    chosen, persons = list[Remembered](), scale_row(beside.budget_tokens, PERSONS_TOKENS)
     for one in memories:
         test = tests.get(one.section)
         if test and not one.by_hand and not test(one, beside):
             continue
         persons -= counter.tokens(one.text) if one.kind == PERSON else 0
         if one.kind != PERSON or persons >= 0:
-            found.append(one)
-    return found
+            chosen.append(one)
+    return chosen
 
 
 def find_first_sentence(text: str) -> str:
@@ -273,7 +275,7 @@ def _tells_person(line: Remembered, beside: Beside) -> bool:
 def _is_named(thing: str, beside: Beside) -> bool:
     """Return whether the tail names a thing: a name by any of its words, as it is written; anything else by its last
     word, which says what it is ("Bram's knife" is named by "the knife")."""
-    words = find_words(thing)
+    words = _WORDS.findall(thing)
     if not words:
         return False
     if CONTENT_RUN.search(thing):

@@ -2,8 +2,8 @@
 
 New memory is taken up all at once: when the tail has outgrown its ceiling and memory has caught up with it, when there
 is no room for the tail, when memory now tells of what had to be left out, or when a person changed what is shown. Until
-then the tail only grows. What must stay true: an epoch never shows what is no longer true of the path; whoever reads it
-from a store asks whether the message before its tail is still there.
+then the tail only grows. An epoch never shows what is no longer true of the path: whoever reads it from a store asks
+whether the message before its tail is still there.
 """
 
 from __future__ import annotations
@@ -27,54 +27,55 @@ NO_ROOM = "there was no room for the tail"
 COUNTED_ANEW = "tokens are counted another way"
 
 _SHORTER = (Section.BRIEF, Section.RECAP, Section.EPISODES, Section.CHAPTERS, Section.BACKBONE)
-"""What a text becomes part of when time goes on."""
+"""The sections that a text becomes part of when time goes on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What stays the same."""
+    """The part of a view that stays the same."""
 
     first: int
-    """Where what is shown word for word begins."""
+    """The position at which what is shown word for word begins."""
     memories: tuple[Remembered, ...]
     """The memory shown, as far as there was room for it."""
     cut: tuple[LeftOut, ...]
-    """What gave way."""
+    """The memory that gave way."""
     told: Mapping[str, str]
     """All memory there was when it began: which messages each text stands for, and a digest of its words."""
     by_hand: str
     """A digest of what people wrote."""
     counter: str
-    """What counts the tokens."""
+    """The name of what counts the tokens."""
     trim: Trim = WHOLE
-    """What is shown of tool outputs."""
+    """The part of tool outputs that is shown."""
     held: int | None = None
-    """Where the request stands that an agent is shown before the tail."""
+    """The position of the request that an agent is shown before the tail."""
     tail: int | None = None
-    """Where the tail begins; the messages before it are told by memory too, and shown because there was room. None =
-    there are none."""
+    """The position at which the tail begins; the messages before it are told by memory too, and shown because there was
+    room. None = there are none."""
 
     @property
     def tail_first(self) -> int:
-        """Return where the tail begins."""
+        """The position at which the tail begins."""
         return self.first if self.tail is None else self.tail
 
 
 def digest_memories(memories: Sequence[Remembered]) -> dict[str, str]:
-    """Which messages each text stands for, and a digest of its words."""
-    return {_place(memory): _digest(memory.shown) for memory in memories if memory.span}
+    """Return which messages each text stands for, and a digest of its words."""
+    return {_name_place(memory): _digest(memory.shown) for memory in memories if memory.span}
 
 
 def digest_hand_written(memories: Sequence[Remembered]) -> str:
-    """A digest of what people wrote."""
+    """Return a digest of what people wrote."""
     return _digest("\0".join(one.text for one in memories if one.by_hand or one.section is Section.PINS))
 
 
 def find_end_reason(
     epoch: Epoch, fresh: Sequence[Remembered], left_out: Sequence[LeftOut], *, guarded: bool = False
 ) -> str:
-    """Why the epoch cannot go on now that memory is this, whatever room there is; empty if it can. `left_out` is what
-    it does not show. `guarded`: whoever reads it may not know all, so no line is shown that is not for them now."""
+    """Return why the epoch cannot go on now that memory is this, whatever room there is; empty if it can. `left_out` is
+    what it does not show. `guarded`: whoever reads it may not know all, so no line is shown that is not for them
+    now."""
     lines = {(one.section, one.text) for one in fresh}
     if guarded and any(one.span is None and (one.section, one.text) not in lines for one in epoch.memories):
         return TAKEN_BACK
@@ -86,30 +87,30 @@ def find_end_reason(
     still_stale = {memory.section for memory in fresh if memory.stale}
     if any(memory.stale and memory.section not in still_stale for memory in epoch.memories):
         return RENEWED
-    if not all(_succeeded(memory, fresh) for memory in epoch.memories if memory.span):
+    if not all(_is_still_told(memory, fresh) for memory in epoch.memories if memory.span):
         return TAKEN_BACK
-    if not _stand_still([one for one in epoch.memories if one.beside], [one for one in fresh if one.beside]):
+    if not _are_still_there([one for one in epoch.memories if one.beside], [one for one in fresh if one.beside]):
         return TAKEN_BACK
     missing = [one.span for one in left_out if one.span and one.reason in (Reason.BUDGET, Reason.WAITING)]
-    new = [memory.span for memory in fresh if memory.span and _place(memory) not in epoch.told]
+    new = [memory.span for memory in fresh if memory.span and _name_place(memory) not in epoch.told]
     if any(span.first <= gap.last and gap.first <= span.last for gap in missing for span in new):
         return TOLD_NOW
     return ""
 
 
-def _place(memory: Remembered) -> str:
+def _name_place(memory: Remembered) -> str:
     return f"{memory.section.value} {memory.span}"
 
 
-def _succeeded(memory: Remembered, fresh: Sequence[Remembered]) -> bool:
-    """Whether what a text told last is still told by a text of its kind, or by one that tells it shorter."""
+def _is_still_told(memory: Remembered, fresh: Sequence[Remembered]) -> bool:
+    """Return whether what a text told last is still told by a text of its kind, or by one that tells it shorter."""
     assert memory.span is not None
     shorter = _SHORTER[_SHORTER.index(memory.section) :]
     return any(one.span and memory.span.last in one.span and one.section in shorter for one in fresh)
 
 
-def _stand_still(shown: Sequence[Remembered], fresh: Sequence[Remembered]) -> bool:
-    """Whether the episodes shown are still there, as far back as was looked."""
+def _are_still_there(shown: Sequence[Remembered], fresh: Sequence[Remembered]) -> bool:
+    """Return whether the episodes shown are still there, as far back as was looked."""
     looked = min((one.beside.first for one in fresh if one.beside), default=None)
     texts = {one.text for one in fresh}
     return all(

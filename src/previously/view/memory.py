@@ -1,8 +1,10 @@
-"""The memory in a view: how its texts stand in the system message, and what gives way when there is no room.
+"""The memory in a view: its texts, how they stand under their headings, and what gives way when there is no room.
 
 Of each section so much is shown as it is given: episodes give way whole, the oldest first; items of lists the least
-important first; chapters, the backbone and the recap lose sentences out of their middle. Pins never give way.
-Whatever gives way is listed; `text.cuts` makes a text shorter.
+important first; pins never. Chapters, the backbone and the recap become shorter by whole sentences: they keep their
+opening, which says who and where, and their newest sentences, and a mark stands for the middle. A text of quotation
+lines loses its oldest lines, since each line names its message itself; one that says what matters most first (a brief)
+its last lines. No quotation is ever cut in two, and whatever gives way is listed.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.messages import Message, Role, Text
 from previously.core.path import Span
-from previously.core.tokens import Counter, message_tokens
-from previously.text.cuts import Cut, cut_lines, cut_sentences
+from previously.core.quote_lines import is_line_at, is_within_line, parse_line
+from previously.core.tokens import Counter
+from previously.text.cuts import GAP
+from previously.text.sentences import find_starts
 from previously.view.view import LeftOut, Reason, Section
 
 HEADINGS = {
@@ -35,6 +38,13 @@ STALE = "(Written before an earlier message was changed.)"
 LISTS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
 """The sections that are lists, the most important item first. They stand for no messages."""
 
+OPENING_SHARE = 3
+"""A third of the sentences kept, and no more than the first paragraph, are the opening: it says who and where in a
+sentence or two, and what is newest is asked for more often."""
+
+_QUOTES = frozenset('"“”„«»「」『』')
+"""Marks that come in pairs, whatever the language opens and closes with."""
+
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
@@ -46,7 +56,7 @@ class Remembered:
     span: Span | None
     reason: str
     what: str
-    """How it is called in a list of what was left out."""
+    """Its name in a list of what was left out."""
     stale: bool = False
     by_hand: bool = False
     lost: tuple[Span, ...] = ()
@@ -57,21 +67,21 @@ class Remembered:
     beside: Span | None = None
     """Of an episode: the messages it tells beside another text."""
     weak: bool = False
-    """Whether a recap is quoted, not written: lists are then worth more."""
+    """True if a recap is quoted, not written: lists are then worth more."""
     about: str = ""
     """Of an item of a list: the thing or person it is about."""
     kind: str = ""
     """Of an item of a list: what sort it is of, by `previously.view.choose_memory`."""
 
     def stands_for(self, opening: int) -> Span | None:
-        """Its span but for the opening of so many messages, which is always shown itself."""
+        """Return its span but for the opening of so many messages, which is always shown itself."""
         if self.span is None or self.span.last < opening:
             return None
         return Span(max(self.span.first, opening), self.span.last)
 
     @property
     def told(self) -> list[Span]:
-        """Return its span without what it tells no more."""
+        """Its span without what it tells no more."""
         if self.span is None:
             return []
         firsts = [self.span.first, *(gap.last + 1 for gap in self.lost)]
@@ -84,20 +94,18 @@ class Remembered:
         return f"{STALE} {self.text}" if self.stale and self.text else self.text
 
 
-def make_system_message(texts: Sequence[str], memories: Sequence[Remembered]) -> Message | None:
-    """The one system message: these texts, then memory under its headings."""
-    texts = [*texts, *(block for section in HEADINGS if (block := _block(section, memories)))]
-    return Message(Role.SYSTEM, (Text("\n\n".join(texts)),)) if texts else None
+def render_sections(memories: Sequence[Remembered]) -> list[str]:
+    """Return the text of each section that has any, under its heading, in the order of the view."""
+    return [text for section in HEADINGS if (text := _render_section(section, memories))]
 
 
-def count_system_tokens(texts: Sequence[str], memories: Sequence[Remembered], counter: Counter) -> int:
-    """What that message costs."""
-    system = make_system_message(texts, memories)
-    return message_tokens(system, counter) if system else 0
+def _render_section(section: Section, memories: Sequence[Remembered]) -> str:
+    texts = [memory.shown for memory in memories if memory.section is section and memory.text]
+    return ("\n" if section in LISTS else "\n\n").join([HEADINGS[section], *texts]) if texts else ""
 
 
 def count_section_tokens(memories: Sequence[Remembered], counter: Counter) -> dict[Section, int]:
-    """What each section but the pins takes of the system message, its heading included."""
+    """Return what each section but the pins takes of the system message, its heading included."""
     costs = {
         section: count_block_tokens(section, memories, counter) for section in HEADINGS if section is not Section.PINS
     }
@@ -106,12 +114,12 @@ def count_section_tokens(memories: Sequence[Remembered], counter: Counter) -> di
 
 def count_block_tokens(section: Section, memories: Sequence[Remembered], counter: Counter) -> int:
     """Return what a section takes of the system message, its heading included."""
-    block = _block(section, memories)
-    return counter.tokens(f"\n\n{block}") if block else 0
+    text = _render_section(section, memories)
+    return counter.tokens(f"\n\n{text}") if text else 0
 
 
 def drop_told_twice(memories: Sequence[Remembered]) -> Iterator[Remembered]:
-    """The texts in order, each standing for what none before it stands for. A person's backbone may reach into a
+    """Yield the texts in order, each standing for what none before it stands for. A person's backbone may reach into a
     chapter that was opened again; their words are shown in any case, folded ones only if they tell of more."""
     at = 0
     for memory in memories:
@@ -124,11 +132,14 @@ def drop_told_twice(memories: Sequence[Remembered]) -> Iterator[Remembered]:
             yield replace(memory, span=None, lost=())
 
 
+Fits = Callable[[Sequence[Remembered]], bool]
+
+
 def fit_memories(
     memories: Sequence[Remembered], limits: Mapping[Section, int], counter: Counter, opening: int
 ) -> tuple[list[Remembered], list[LeftOut]]:
-    """The memories that keep within the limits of their sections, in order, and what gave way. `opening` is how many
-    messages are shown in any case."""
+    """Return the memories that keep within the limits of their sections, in order, and what gave way. `opening` is how
+    many messages are shown in any case."""
     kept, left_out = list(memories), list[LeftOut]()
     for section, limit in limits.items():
 
@@ -136,12 +147,12 @@ def fit_memories(
             return count_block_tokens(section, texts, counter) <= limit
 
         if section in LISTS:
-            kept, fewer = _lines_that_fit(kept, section, fits)
+            kept, fewer = _drop_last_lines(kept, section, fits)
             left_out += fewer
             continue
-        while not fits(kept) and (index := _first(kept, section)) is not None:
+        while not fits(kept) and (index := _find_first_to_go(kept, section)) is not None:
             whole = kept.pop(index)
-            shorter, cut = _shorter(kept[:index], whole, kept[index:], fits)
+            shorter, cut = _shorten(kept[:index], whole, kept[index:], fits)
             if shorter:
                 kept.insert(index, shorter)
                 left_out.append(LeftOut(f"{cut} of {whole.what}", Reason.BUDGET))
@@ -151,10 +162,10 @@ def fit_memories(
     return kept, left_out
 
 
-def _lines_that_fit(
-    memories: list[Remembered], section: Section, fits: Callable[[Sequence[Remembered]], bool]
+def _drop_last_lines(
+    memories: list[Remembered], section: Section, fits: Fits
 ) -> tuple[list[Remembered], list[LeftOut]]:
-    """A list without as few of its last lines as must go, and how many those are."""
+    """Return a list without as few of its last lines as must go, and how many those are."""
     places = [index for index, memory in enumerate(memories) if memory.section is section and memory.text]
 
     def without(number: int) -> list[Remembered]:
@@ -168,30 +179,77 @@ def _lines_that_fit(
     return without(fewest), [LeftOut(what, Reason.BUDGET)]
 
 
-def _block(section: Section, memories: Sequence[Remembered]) -> str:
-    found = [memory.shown for memory in memories if memory.section is section and memory.text]
-    return ("\n" if section in LISTS else "\n\n").join([HEADINGS[section], *found]) if found else ""
-
-
-Fits = Callable[[Sequence[Remembered]], bool]
-
-
-def _shorter(
+def _shorten(
     before: Sequence[Remembered], whole: Remembered, after: Sequence[Remembered], fits: Fits
 ) -> tuple[Remembered | None, str]:
-    """The text without as little as must go, and what goes; None if nothing of it may stay, as of an episode."""
+    """Return the text without as little as must go, and what goes; None if nothing of it may stay, as of an episode."""
     if whole.section is Section.EPISODES:
         return None, ""
-    cut: Cut = (cut_lines if whole.section is Section.BRIEF else cut_sentences)(whole.text)
+    cut = (cut_lines if whole.section is Section.BRIEF else cut_sentences)(whole.text)
     gone = range(1, cut.units)
-    # The more goes, the less is left, so it is found by halving.
-    fewest = bisect_left(gone, True, key=lambda one: fits([*before, replace(whole, text=cut.without(one)), *after]))
+    # The more goes, the less is left, so the fewest are found by halving.
+    fewest = bisect_left(gone, True, key=lambda count: fits([*before, replace(whole, text=cut.without(count)), *after]))
     if fewest == len(gone):
         return None, ""
     return replace(whole, text=cut.without(gone[fewest])), cut.what(gone[fewest])
 
 
-def _first(memories: Sequence[Remembered], section: Section) -> int | None:
-    """Which text of a section gives way first: the oldest, and of episodes one that another text stands for."""
-    found = [index for index, memory in enumerate(memories) if memory.section is section and memory.text]
-    return min(found, key=lambda index: (memories[index].beside is None, index), default=None)
+def _find_first_to_go(memories: Sequence[Remembered], section: Section) -> int | None:
+    """Return which text of a section gives way first: the oldest, and of episodes one that another text stands for."""
+    places = [index for index, memory in enumerate(memories) if memory.section is section and memory.text]
+    return min(places, key=lambda index: (memories[index].beside is None, index), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text that can be cut: the more goes, the less is left."""
+
+    units: int
+    """Of how many sentences or lines it consists; all but one of them can go."""
+    without: Callable[[int], str]
+    """Return the text without so many of them."""
+    what: Callable[[int], str]
+    """Say what goes then."""
+
+
+def cut_lines(text: str) -> Cut:
+    """Return the cut of a text that says what matters most first: its last lines go."""
+    lines = text.splitlines()
+    return Cut(
+        len(lines),
+        lambda gone: "\n".join(lines[: len(lines) - gone]),
+        lambda gone: f"the last {gone} of {len(lines)} lines",
+    )
+
+
+def cut_sentences(text: str) -> Cut:
+    """Return the cut of any other text."""
+    starts = find_cut_starts(text)
+    if any(parse_line(line) for line in text.splitlines()):
+        return Cut(
+            len(starts),
+            lambda gone: text[starts[gone] :],
+            lambda gone: f"the first {gone} of {len(starts)} sentences",
+        )
+    paragraph = text.find("\n\n")
+    opening = sum(start < paragraph for start in starts) if paragraph > 0 else len(starts)
+
+    def without(gone: int) -> str:
+        kept = len(starts) - gone
+        first = min(opening, max(1, kept // OPENING_SHARE)) if kept > 1 else 0
+        newest = text[starts[first + gone] :]
+        return f"{text[: starts[first]].rstrip()} {GAP} {newest}" if first else newest
+
+    return Cut(len(starts), without, lambda gone: f"{gone} of {len(starts)} sentences")
+
+
+def find_cut_starts(text: str) -> list[int]:
+    """Return where sentences begin at which a text can be cut: not inside a quotation, even one that runs over several
+    paragraphs, nor inside a line that quotes."""
+    starts, quotes, at = [0], 0, 0
+    for start in find_starts(text)[1:]:
+        quotes += sum(mark in _QUOTES for mark in text[at:start])
+        at = start
+        if is_line_at(text, start) or (quotes % 2 == 0 and not is_within_line(text, start)):
+            starts.append(start)
+    return starts

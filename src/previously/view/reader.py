@@ -1,12 +1,9 @@
-"""Shares: how the sections of a view share a budget, and in which order they yield.
+"""Readers: who a view is for, which memory they are shown, and how its sections share their budget.
 
-Each row says tokens for budgets of 2,000, 4,000 and 8,000. The tail and the recap have floors, since each tells what
-nothing else does; everything else is served by priority, and whoever is served last yields first.
-
-Readers: who a view is for, which memory they are shown, and how they share their budget.
-
-What must stay true: nothing that a character did not witness is shown to them or to the agent that keeps their memory.
-What tells of the whole story is for them only while every message of it was witnessed by all.
+Nothing that a character did not witness is shown to them or to the agent that keeps their memory; what tells of the
+whole story is for them only while every message of it was witnessed by all. A row says tokens for budgets of 2,000,
+4,000 and 8,000. The tail and the recap have floors, since each tells what nothing else does; everything else is served
+by priority, and whoever is served last yields first.
 """
 
 from __future__ import annotations
@@ -50,7 +47,7 @@ SHARES: Mapping[Section, Share] = {
     # Constant lore, and a line per person: whoever the turn names is told of beside it in any case.
     Section.LORE: Share(8, make_row(5), ceiling=make_row(15)),
 }
-"""How sections share a budget where nothing else is said. What one does not want goes to the others."""
+"""The shares of sections where nothing else is said. What one does not want goes to the others."""
 
 GAME_SHARES: Mapping[Section, Share] = {
     **SHARES,
@@ -69,7 +66,7 @@ VERBATIM_TOKENS: Row = (0, 1_700, 3_500)
 finely. At 2,000 they answered no question that memory did not."""
 
 RECALL_TOKENS: Row = (150, 300, 600)
-"""What is kept free for recalled passages when an epoch begins: two passages, or four."""
+"""The room kept free for recalled passages when an epoch begins: for two passages, or four."""
 
 LORE_TOKENS: Row = (150, 300, 500)
 """The most that lore takes which a turn brings up: 3 to 10 entries of 50 tokens. Half of it is kept free, since it
@@ -82,8 +79,9 @@ def find_lore_ceiling(budget_tokens: int) -> int:
 
 
 TOLD_TOKENS: Row = (900, 1_100, 1_500)
-"""What recap and closed chapters have together before the tail has its due: the recap of a young chapter must not leave
-all before it untold. At 2,000 tokens 800 to 1,000 were tried; 900 answered most before and after a chapter closes."""
+"""The room that recap and closed chapters have together before the tail has its due: the recap of a young chapter must
+not leave all before it untold. At 2,000 tokens 800 to 1,000 were tried; 900 answered most before and after a chapter
+closes."""
 
 YOUNG_RECAP: Row = (450, 700, 700)
 """The recap's floor where chapters are closed: it tells of the open one alone."""
@@ -115,7 +113,7 @@ def plan_shares(
     return {**shares, **larger}
 
 
-def volatile_tokens(budget_tokens: int, recall_tokens: int, lore_tokens: int) -> int:
+def reserve_turn_tokens(budget_tokens: int, recall_tokens: int, lore_tokens: int) -> int:
     """Return what is kept free for volatile memory that may take so much."""
     return min(recall_tokens, scale_row(budget_tokens, RECALL_TOKENS)) + lore_tokens // 2
 
@@ -144,7 +142,7 @@ NAMED = frozenset({ReaderKind.CHARACTER, ReaderKind.MEMORY})
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who a view is for."""
+    """Somebody a view is for."""
 
     kind: ReaderKind = ReaderKind.CHAT
     name: str = ""
@@ -154,9 +152,9 @@ class Reader:
     """If more than 0: they see this many of the newest turns verbatim and nothing before."""
     shares: Mapping[Section, Share] = field(default_factory=lambda: SHARES)
     window_tokens: int = 0
-    """How much they can read if nobody says; 0 = the window of the story."""
+    """The window they read with if nobody says; 0 = the window of the story."""
     answer_tokens: int | None = None
-    """How much of that is left for their answer; None = as the story has it."""
+    """The part of it that is left for their answer; None = as the story has it."""
     presence: Presence | None = field(default=None, repr=False, compare=False)
     """Who was present on the path that is read; where it is not known, messages count by the witnesses they were given
     with."""
@@ -179,7 +177,7 @@ CHAT = Reader()
 
 
 def parse_reader(words: str, preset: str = "roleplay") -> Reader:
-    """The reader of that name in stories of that preset; `BadInput` for one that is none."""
+    """Return the reader of that name in stories of that preset; `BadInput` for one that is none."""
     word, colon, name = words.partition(":")
     known = {kind.value: kind for kind in ReaderKind}
     kind = known.get(word.strip())

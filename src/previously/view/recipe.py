@@ -1,8 +1,8 @@
 """Recipes: all that is needed to make a view once more, byte for byte, and to go on from it.
 
 A recipe names what was shown; the words of messages stay in the transcript. Memory is kept with its words, once per
-epoch, since what was shown must be known even when what it was made of has been taken back. What must stay true:
-reading is total; what cannot be read is None.
+epoch, since what was shown must be known even when what it was made of has been taken back. A recipe that cannot be
+parsed is None.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from previously.core.tokens import Counter, message_tokens
 from previously.text.diffs import find_common_front
 from previously.view.agent import Trim
 from previously.view.epoch import Epoch
-from previously.view.memory import Remembered, make_system_message
+from previously.view.memory import Remembered, render_sections
+from previously.view.render import make_system_message
 from previously.view.turn import LoreShown, Recalled
 from previously.view.view import NO_FURNITURE, Furniture, LeftOut, Reason, Section, View
 
@@ -39,15 +40,15 @@ _PARTS: dict[str, type[Part]] = {kind.__name__: kind for kind in (Text, Thinking
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a view was made."""
+    """The way a view was made."""
 
     epoch: Epoch
     turn_position: int
-    """Where the newest user message stands; -1 if there is none."""
+    """The position of the newest user message; -1 if there is none."""
     shown: tuple[Span, ...]
     """The messages of the tail that were shown."""
     recalled: tuple[Recalled, ...]
-    """What was found again, the best first. Its words are not kept: they stand in the transcript."""
+    """The passages found again, the best first. Their words are not kept: they stand in the transcript."""
     budget_tokens: int
     digests: tuple[str, ...]
     """Those of the messages."""
@@ -56,29 +57,30 @@ class Recipe:
     """Why the epoch began with this view; empty if it went on."""
     unchanged_tokens: int | None = None
     tail_messages: int = 0
-    """How many messages were never folded."""
+    """The number of messages that are never folded."""
     dated: bool = True
-    """Whether passages said when they were written."""
+    """True if passages said when they were written."""
     lore: tuple[LoreShown, ...] = ()
-    """What the turn brought up, with its words: an entry may read otherwise by now."""
+    """The entries that the turn brought up, with their words: an entry may read otherwise by now."""
 
 
 def digest_messages(messages: Iterable[Message]) -> tuple[str, ...]:
-    """What tells the bytes of each message from those of any other."""
-    plain = (json.dumps(_plain(message), sort_keys=True) for message in messages)
+    """Return a digest of the bytes of each message."""
+    plain = (json.dumps(_to_plain(message), sort_keys=True) for message in messages)
     return tuple(sha256(text.encode()).hexdigest()[:16] for text in plain)
 
 
-def unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: Sequence[str], counter: Counter) -> int:
-    """How many tokens at the front of a view are those of the one before, byte for byte. Of a system message that has
-    changed, what both begin with counts; `opening` is what the story has in it."""
+def count_unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: Sequence[str], counter: Counter) -> int:
+    """Return how many tokens at the front of a view are those of the one before, byte for byte. Of a system message
+    that has changed, what both begin with counts; `opening` is what the story has in it."""
     if before.furniture.tools != recipe.furniture.tools:
         return 0  # servers put them before everything
     total = counter.tokens(recipe.furniture.tools) + counter.request_overhead_tokens
     for message, now, then in zip(view.messages, recipe.digests, before.digests, strict=False):
         if now != then:
             if message is view.messages[0] and message.role is Role.SYSTEM:
-                earlier = make_system_message([*before.furniture.system_texts, *opening], before.epoch.memories)
+                texts = [*before.furniture.system_texts, *opening, *render_sections(before.epoch.memories)]
+                earlier = make_system_message(texts)
                 total += counter.tokens(find_common_front(message.text, earlier.text if earlier else ""))
             break
         total += message_tokens(message, counter)
@@ -86,66 +88,66 @@ def unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: Sequen
 
 
 def write_recipe(recipe: Recipe) -> tuple[str, str]:
-    """The recipe but for its epoch, and the epoch."""
+    """Return the recipe but for its epoch, and the epoch."""
     body = asdict(recipe)
     epoch = body.pop("epoch")
     body["recalled"] = [[asdict(one.span), one.score, one.reason] for one in recipe.recalled]
     if recipe.furniture == NO_FURNITURE:
         del body["furniture"]
     else:
-        front = [_plain(message) for message in recipe.furniture.front]
-        notes = [[depth, _plain(message)] for depth, message in recipe.furniture.notes]
+        front = [_to_plain(message) for message in recipe.furniture.front]
+        notes = [[depth, _to_plain(message)] for depth, message in recipe.furniture.notes]
         body["furniture"] = {"front": front, "notes": notes, "tools": recipe.furniture.tools}
     return json.dumps(body), json.dumps(epoch)
 
 
 def parse_recipe(body: str, epoch: str) -> Recipe | None:
-    """The recipe of these texts."""
+    """Return the recipe of these texts; None if they are none."""
     try:
         values: dict[str, Any] = json.loads(body)
         values["digests"] = tuple(map(str, values["digests"]))
-        values["shown"] = tuple(_span(one) for one in values["shown"])
-        values["recalled"] = tuple(Recalled(_span(at), "", score, why) for at, score, why in values["recalled"])
+        values["shown"] = tuple(_parse_span(one) for one in values["shown"])
+        values["recalled"] = tuple(Recalled(_parse_span(at), "", score, why) for at, score, why in values["recalled"])
         values["lore"] = tuple(LoreShown(**one) for one in values.get("lore", ()))
         if "furniture" in values:
-            values["furniture"] = _furniture(values["furniture"])
-        return Recipe(epoch=_epoch(json.loads(epoch)), **values)
+            values["furniture"] = _parse_furniture(values["furniture"])
+        return Recipe(epoch=_parse_epoch(json.loads(epoch)), **values)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 
-def _plain(message: Message) -> list[Any]:
+def _to_plain(message: Message) -> list[Any]:
     parts = [[type(part).__name__, list_fields(part)] for part in message.parts]
     return [message.role.value, message.speaker, parts]
 
 
-def _message(plain: Any) -> Message:
+def _parse_message(plain: Any) -> Message:
     role, speaker, parts = plain
     return Message(Role(role), tuple(_PARTS[name](**fields) for name, fields in parts), speaker)
 
 
-def _furniture(value: Any) -> Furniture:
-    notes = tuple((depth, _message(plain)) for depth, plain in value["notes"])
-    return Furniture(tuple(map(_message, value["front"])), notes, value["tools"])
+def _parse_furniture(value: Any) -> Furniture:
+    notes = tuple((depth, _parse_message(plain)) for depth, plain in value["notes"])
+    return Furniture(tuple(map(_parse_message, value["front"])), notes, value["tools"])
 
 
-def _epoch(values: dict[str, Any]) -> Epoch:
+def _parse_epoch(values: dict[str, Any]) -> Epoch:
     memories = tuple(
         Remembered(
             **{
                 **one,
                 "section": Section(one["section"]),
-                **{at: _span(one.get(at)) for at in ("span", "beside")},
-                "lost": tuple(_span(gap) for gap in one.get("lost") or ()),
+                **{at: _parse_span(one.get(at)) for at in ("span", "beside")},
+                "lost": tuple(_parse_span(gap) for gap in one.get("lost") or ()),
             }
         )
         for one in values.pop("memories")
     )
-    cut = tuple(LeftOut(one["what"], Reason(one["reason"]), _span(one["span"])) for one in values.pop("cut"))
+    cut = tuple(LeftOut(one["what"], Reason(one["reason"]), _parse_span(one["span"])) for one in values.pop("cut"))
     trim = Trim(**values.pop("trim", {}))
     return Epoch(memories=memories, cut=cut, trim=trim, **values)
 
 
-def _span(value: Any) -> Any:
-    """A span as `asdict` left it, or None."""
+def _parse_span(value: Any) -> Any:
+    """Return a span as `asdict` left it, or None."""
     return None if value is None else Span(value["first"], value["last"])

@@ -1,8 +1,8 @@
-"""Volatile memory: lore that this turn brings up and what was found again for it, inside the newest user message.
+"""Memory for one turn: lore that it brings up and passages recalled for it, inside the newest user message.
 
 It stands between two marks, as data, before what the user said: no message and no role is added, and all before that
-message stays as it was. What must stay true: nothing in a passage can end the block early, and what was said comes out
-again by `without_recall`.
+message stays as it was. Nothing in a passage can end the block early, and `remove_turn_memory` gives back what was
+said.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.messages import Message, Text
-from previously.core.path import Span
+from previously.core.messages import Text
+from previously.core.path import OnPath, Span
 from previously.core.tokens import Counter, message_tokens
-from previously.view.view import Item, Section, View
+from previously.view.render import put_before, render_messages
+from previously.view.view import Item, Section, TurnMemory, View
 
 OPENING = "<recalled>\nFrom earlier in this story, for reference:"
 CLOSING = "</recalled>"
 MARKS_TOKENS = 24
-"""What the marks around passages cost, at most."""
+"""The most that the marks around passages cost, by any counter."""
 
 _BLOCK = re.compile(r"\A<recalled>\n.*?\n</recalled>\n\n", re.DOTALL)
 _ECHO = re.compile(
@@ -54,51 +55,58 @@ class LoreShown:
         return f"{self.name}: {self.reason}"
 
 
-def block(passages: Sequence[Recalled], lore: Sequence[LoreShown] = ()) -> str:
-    """Entries and passages as they stand in a view: what things are, then what was said, in the order of the story."""
-    said = [one.text for one in sorted(passages, key=lambda one: one.span)]
-    return "\n".join([OPENING, *map(written, (*map(render_lore, lore), *said)), CLOSING]) + "\n\n"
+def render_block(passages: Sequence[Recalled], lore: Sequence[LoreShown] = ()) -> str:
+    """Return entries, then passages in the order of the story, between the marks."""
+    said = [passage.text for passage in sorted(passages, key=lambda passage: passage.span)]
+    return "\n".join([OPENING, *map(render_text, (*map(render_lore, lore), *said)), CLOSING]) + "\n\n"
 
 
-def written(text: str) -> str:
-    """An entry or a passage as it stands between the marks: no line of it looks like another one, or like a mark."""
+def render_text(text: str) -> str:
+    """Return an entry or a passage as it stands between the marks: no line of it looks like another one, or like a
+    mark."""
     return "\n  ".join(_MARK.sub(r"‹\1›", text).splitlines())
 
 
 def render_lore(lore: LoreShown) -> str:
-    """An entry as it stands in a view."""
+    """Return an entry as it stands in a view."""
     return f"About {' '.join(lore.name.split())}: {lore.text.strip()}"
 
 
 def remove_turn_memory(text: str) -> str:
-    """What a user said, without what was put before it."""
+    """Return what a user said, without the block before it."""
     return _BLOCK.sub("", text)
 
 
 def remove_echoes(text: str) -> str:
-    """A text without recalled passages that a client or a model repeats, wherever they stand in it."""
+    """Return a text without the recalled passages that a client or a model repeats, wherever they stand in it."""
     return _ECHO.sub("", text) if "<recalled>" in text else text
 
 
 def add_turn_memory(
-    view: View, passages: Sequence[Recalled], said: Message | None, counter: Counter, lore: Sequence[LoreShown] = ()
+    view: View, passages: Sequence[Recalled], turn: OnPath | None, counter: Counter, lore: Sequence[LoreShown] = ()
 ) -> View:
-    """The view with this lore and as many of these passages, the best first, as it has room for, in what the user said.
-    Where there is not even room for the lore, its first entries give way."""
-    at = next((at for at, one in enumerate(view.messages) if one is said), None)
-    if at is None or not any(isinstance(part, Text) for part in view.messages[at].parts):
+    """Return the view with this lore and as many of these passages, the best first, as it has room for, in what the
+    user said. Where there is not even room for the lore, its first entries give way. A message of which the view shows
+    only a part bears none."""
+    shown = next((item for item in view.parts.tail if turn and item.position == turn.position), None)
+    if turn is None or shown is None or shown.entry.message != turn.entry.message:
+        return view
+    said = turn.entry.message
+    if not any(isinstance(part, Text) for part in said.parts):
         return view
     kept, entries = list(passages), list(lore)
     while kept or entries:
-        message = _put(view.messages[at], block(kept, entries))
-        cost = message_tokens(message, counter) - message_tokens(view.messages[at], counter)
+        memory = TurnMemory(turn.position, render_block(kept, entries))
+        cost = message_tokens(put_before(said, memory.text), counter) - message_tokens(said, counter)
         if view.tokens + cost <= view.budget_tokens:
+            parts = replace(view.parts, turn_memory=memory)
             return replace(
                 view,
                 tokens=view.tokens + cost,
                 volatile_tokens=cost,
-                messages=(*view.messages[:at], message, *view.messages[at + 1 :]),
-                items=(*view.items, *_items(kept, entries, cost, counter)),
+                messages=render_messages(parts),
+                items=(*view.items, *_list_items(kept, entries, cost, counter)),
+                parts=parts,
             )
         if kept:
             kept.pop()
@@ -107,19 +115,15 @@ def add_turn_memory(
     return view
 
 
-def _put(message: Message, text: str) -> Message:
-    first = next(at for at, part in enumerate(message.parts) if isinstance(part, Text))
-    words = message.parts[first]
-    assert isinstance(words, Text)
-    return replace(message, parts=(*message.parts[:first], Text(text + words.text), *message.parts[first + 1 :]))
-
-
-def _items(passages: Sequence[Recalled], lore: Sequence[LoreShown], cost: int, counter: Counter) -> list[Item]:
-    """Each entry and passage with what it costs; the last also bears the marks around them all."""
-    found = [Item(Section.LORE, counter.tokens(render_lore(one)), one.item_reason, ()) for one in lore]
-    found += [Item(Section.RECALL, counter.tokens(one.text), one.reason, (one.span,), one.score) for one in passages]
-    for number, one in enumerate(found, 1):
-        tokens = min(cost, one.tokens) if number < len(found) else cost
-        found[number - 1] = replace(one, tokens=tokens)
+def _list_items(passages: Sequence[Recalled], lore: Sequence[LoreShown], cost: int, counter: Counter) -> list[Item]:
+    """Return each entry and passage with what it costs; the last also bears the marks around them all."""
+    items = [Item(Section.LORE, counter.tokens(render_lore(entry)), entry.item_reason, ()) for entry in lore]
+    items += [
+        Item(Section.RECALL, counter.tokens(passage.text), passage.reason, (passage.span,), passage.score)
+        for passage in passages
+    ]
+    for number, item in enumerate(items, 1):
+        tokens = min(cost, item.tokens) if number < len(items) else cost
+        items[number - 1] = replace(item, tokens=tokens)
         cost -= tokens
-    return found
+    return items

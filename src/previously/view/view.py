@@ -1,24 +1,20 @@
-"""The view: the exact messages a model will see, each item with its reason and cost, and what was left out and why.
+"""A view: what a model will see, what each part costs and why it is there, and what was left out.
 
-Every position of the path is accounted for: it is shown, or covered by memory that is shown, or listed in `left_out`.
-
-Furniture: what a client sends that is not the story, and where it stands in a view.
-
-Its first system messages come before everything in the one system message; the rest of its front follows that message;
-notes stand so many messages from the end. What must stay true: it is never cut, and no note comes between a tool call
-and its results.
+A view keeps its parts as values: the client's furniture, stable memory, the tail and this turn's memory.
+`previously.view.render` makes messages of them. Every position of the path is shown, or covered by memory that is
+shown, or listed in `left_out`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 
 from previously.core.errors import BadInput
-from previously.core.messages import Message, Role, ToolResult
-from previously.core.path import Span
+from previously.core.messages import Message, Role
+from previously.core.path import OnPath, Span
 from previously.core.tokens import Counter, message_tokens
 
 
@@ -43,18 +39,18 @@ class Section(StrEnum):
 
 
 MEMORY_SECTIONS = frozenset(Section) - {Section.FURNITURE, Section.SYSTEM, Section.TAIL}
-"""Those that can be left out of a view."""
+"""The sections that a view can do without."""
 
 
 def parse_sections(names: Iterable[str]) -> frozenset[Section]:
-    """The sections of these names; `BadInput` for one that is none."""
-    found = set()
+    """Return the sections of these names; `BadInput` for a name that is none."""
+    sections = set()
     for name in names:
         if name not in MEMORY_SECTIONS:
             known = ", ".join(section.value for section in Section if section in MEMORY_SECTIONS)
             raise BadInput(f"There is no section {name!r} of memory; there are {known}.")
-        found.add(Section(name))
-    return frozenset(found)
+        sections.add(Section(name))
+    return frozenset(sections)
 
 
 class Reason(StrEnum):
@@ -72,14 +68,14 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that is in the view, what it costs, why it is there and which messages it stands for."""
+    """A part of the view with its cost, its reason and the messages it stands for."""
 
     section: Section
     tokens: int
     reason: str
     sources: tuple[Span, ...]
     score: float | None = None
-    """How well a recalled passage fits; None for all else."""
+    """The fit of a recalled passage; None for all else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +85,64 @@ class LeftOut:
     what: str
     reason: Reason
     span: Span | None = None
-    """The messages concerned; None where it is memory, not messages, that was cut."""
+    """The messages concerned; None where memory was cut, not messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Furniture:
+    """The messages of a client that are not the story, and where they stand in a view.
+
+    Its first system messages begin the one system message; the rest of its front follows that message; notes stand so
+    many messages from the end. Furniture is never cut.
+    """
+
+    front: tuple[Message, ...] = ()
+    """Before the story: system prompts, then examples."""
+    notes: tuple[tuple[int, Message], ...] = ()
+    """Each with its depth: how many messages of the story come after it."""
+    tools: str = ""
+    """The schemas of its tools as they are sent. They stand in no message, and cost what they cost."""
+
+    @property
+    def system_texts(self) -> list[str]:
+        """The texts that the system message begins with."""
+        return [message.text for message in takewhile(lambda message: message.role is Role.SYSTEM, self.front)]
+
+    @property
+    def examples(self) -> tuple[Message, ...]:
+        """The messages between the system message and the story."""
+        return self.front[len(self.system_texts) :]
+
+    def tokens(self, counter: Counter) -> int:
+        """Count all of it but for what the system message holds."""
+        apart = [*self.examples, *(note for _, note in self.notes)]
+        return sum(message_tokens(message, counter) for message in apart) + counter.tokens(self.tools)
+
+
+NO_FURNITURE = Furniture()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMemory:
+    """Memory for this turn alone: lore it brings up and recalled passages, as they stand before the user's words."""
+
+    position: int
+    """Of the user's message that bears it."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ViewParts:
+    """The values that a view is rendered from."""
+
+    furniture: Furniture = NO_FURNITURE
+    opening: tuple[str, ...] = ()
+    """The system messages that the story itself begins with."""
+    memory: tuple[str, ...] = ()
+    """Stable memory: the text of each section under its heading."""
+    tail: tuple[OnPath, ...] = ()
+    """The newest messages, each with its position on the path."""
+    turn_memory: TurnMemory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,33 +151,34 @@ class Report:
 
     reader: str
     counter: str
-    """What counted the tokens."""
+    """The name of what counted the tokens."""
     sections: dict[Section, int]
-    """Tokens by section, in the order of the view; those that are not there are left out."""
+    """Tokens by section, in the order of the view, without those that are not there."""
     free_tokens: int
     epoch: str
     """Why a new epoch began with this view; empty if the one before went on."""
     unchanged_tokens: int | None
-    """How many tokens at the front are byte for byte those of the turn before; None if there was none."""
+    """The number of tokens at the front that are byte for byte those of the turn before; None if there was none."""
 
     volatile_tokens: int = 0
-    """What changes with every turn."""
+    """The tokens that change with every turn."""
 
     @property
     def unchanged_share(self) -> float | None:
-        """The part of all tokens outside volatile memory that is as it was the turn before."""
+        """The part of all tokens outside this turn's memory that is as it was the turn before."""
         total = sum(self.sections.values()) - self.volatile_tokens
         return None if self.unchanged_tokens is None or not total else self.unchanged_tokens / total
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the model will see."""
+    """All that the model will see."""
 
     budget_tokens: int
     tokens: int
-    """What `messages` and the client's tools cost; never more than the budget."""
+    """The cost of `messages` and the client's tools; never more than the budget."""
     messages: tuple[Message, ...]
+    """`parts`, rendered."""
     items: tuple[Item, ...]
     left_out: tuple[LeftOut, ...]
     fold_due: bool
@@ -134,9 +188,15 @@ class View:
     epoch: str = ""
     unchanged_tokens: int | None = None
     volatile_tokens: int = 0
-    """What of it stands in the newest user message besides what was said."""
+    """The cost of this turn's memory."""
     as_shown: bool = True
     """False for a view of an earlier turn that could not be made again byte for byte."""
+    parts: ViewParts = ViewParts()
+
+    @property
+    def tail_positions(self) -> list[int]:
+        """The positions of the messages of the tail on the path, in the order of the view."""
+        return [item.position for item in self.parts.tail]
 
     @property
     def report(self) -> Report:
@@ -155,50 +215,3 @@ class View:
             self.unchanged_tokens,
             self.volatile_tokens,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Furniture:
-    """What belongs to the client."""
-
-    front: tuple[Message, ...] = ()
-    """Before the story: system prompts, then examples."""
-    notes: tuple[tuple[int, Message], ...] = ()
-    """Each with its depth: how many messages of the story come after it."""
-    tools: str = ""
-    """The schemas of its tools as they are sent. They stand in no message, and cost what they cost."""
-
-    @property
-    def system_texts(self) -> list[str]:
-        """What the system message begins with."""
-        return [message.text for message in self._leading()]
-
-    @property
-    def examples(self) -> tuple[Message, ...]:
-        """What stands between the system message and the story."""
-        return self.front[len(self._leading()) :]
-
-    def tokens(self, counter: Counter) -> int:
-        """What all of it costs but for what the system message holds."""
-        apart = [*self.examples, *(note for _, note in self.notes)]
-        return sum(message_tokens(message, counter) for message in apart) + counter.tokens(self.tools)
-
-    def around(self, system: Message | None, tail: Sequence[Message]) -> tuple[Message, ...]:
-        """The system message and the tail with all that stands between and behind them."""
-        placed = list(tail)
-        for depth, note in sorted(self.notes, key=lambda placed_note: placed_note[0]):
-            at = max(0, len(placed) - depth)
-            while 0 < at < len(placed) and _is_result(placed[at]):
-                at -= 1
-            placed.insert(at, note)
-        return (*((system,) if system else ()), *self.examples, *placed)
-
-    def _leading(self) -> list[Message]:
-        return list(takewhile(lambda message: message.role is Role.SYSTEM, self.front))
-
-
-NO_FURNITURE = Furniture()
-
-
-def _is_result(message: Message) -> bool:
-    return message.role is Role.TOOL or any(isinstance(part, ToolResult) for part in message.parts)

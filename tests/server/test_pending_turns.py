@@ -25,9 +25,9 @@ async def test_what_waits_is_there_after_a_restart_with_its_answer(tmp_path: Pat
     spool = PendingTurns(path, MUCH)
     first, second = await spool.add("ann", asked("one \ud800")), await spool.add("bob", asked("two"))
     assert first is not None and second is not None
-    await spool.answered(second, [message("assistant", "Two, yes.")], partial=True)
-    found = await PendingTurns(path, MUCH).waiting()
-    assert [(one.owner, one.asked.heard.body[0].message.text) for one in found] == [
+    await spool.keep_answer(second, [message("assistant", "Two, yes.")], partial=True)
+    found = await PendingTurns(path, MUCH).read_all()
+    assert [(one.owner, one.request.client_list.body[0].message.text) for one in found] == [
         ("ann", "one \ufffd"),
         ("bob", "two"),
     ]
@@ -43,9 +43,9 @@ async def test_when_nothing_waits_any_more_the_file_is_empty(tmp_path: Path) -> 
     numbers = [await spool.add("ann", asked(str(at))) for at in range(3)]
     for number in numbers:
         assert number is not None
-        await spool.done(number)
-    assert (spool.waits, path.stat().st_size) == (0, 0)
-    assert not await PendingTurns(path, MUCH).waiting()
+        await spool.remove(number)
+    assert (spool.count, path.stat().st_size) == (0, 0)
+    assert not await PendingTurns(path, MUCH).read_all()
 
 
 async def test_a_line_that_was_cut_off_is_none_and_harms_no_other(tmp_path: Path) -> None:
@@ -53,9 +53,9 @@ async def test_a_line_that_was_cut_off_is_none_and_harms_no_other(tmp_path: Path
     await PendingTurns(path, MUCH).add("ann", asked("one"))
     path.write_bytes(path.read_bytes() + b'{"id": 2, "owner": "bo')
     spool = PendingTurns(path, MUCH)
-    assert spool.waits == 1
+    assert spool.count == 1
     await spool.add("cid", asked("three"))
-    assert [one.owner for one in await PendingTurns(path, MUCH).waiting()] == ["ann", "cid"]
+    assert [one.owner for one in await PendingTurns(path, MUCH).read_all()] == ["ann", "cid"]
 
 
 async def test_it_never_grows_beyond_its_bound(tmp_path: Path) -> None:

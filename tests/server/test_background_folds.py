@@ -52,7 +52,7 @@ def keeper_of(
 
     count = failed if failed is not None else []
     return BackgroundFolds(
-        open_story, lambda _: Facts(slots=slots), idle_s=0, yields=yields, failed=lambda: count.append(1)
+        open_story, lambda _: Facts(slots=slots), idle_s=0, yields=yields, on_failure=lambda: count.append(1)
     )
 
 
@@ -69,8 +69,8 @@ async def test_a_fold_begins_when_nobody_waits() -> None:
     story = Folding()
     keeper = keeper_of(story, 1)
     keeper.start()
-    with keeper.request("me", "m", None):
-        keeper.changed("me", "tale")
+    with keeper.pause_for("me", "m", None):
+        keeper.add_story("me", "tale")
         await asyncio.sleep(0.02)
         assert not story.begun.is_set()
     await asyncio.wait_for(story.begun.wait(), 5)
@@ -85,10 +85,10 @@ async def test_a_user_ends_a_fold_only_where_it_would_keep_them_waiting(
     story = Folding()
     keeper = keeper_of(story, slots, yields=yields)
     keeper.start()
-    keeper.changed("me", "tale")
+    keeper.add_story("me", "tale")
     await asyncio.wait_for(story.begun.wait(), 5)
     story.begun.clear()
-    with keeper.request("me", "m", None):
+    with keeper.pause_for("me", "m", None):
         await asyncio.sleep(0.02)
     assert (story.given_up, keeper.given_up) == (given_up, given_up)
     story.go.set()
@@ -101,7 +101,7 @@ async def test_one_story_folds_at_a_time() -> None:
     keeper = keeper_of(story, 4)
     keeper.start()
     for name in ("one", "two", "three"):
-        keeper.changed("me", name)
+        keeper.add_story("me", name)
     await asyncio.wait_for(story.begun.wait(), 5)
     assert keeper.waiting == 2
     story.go.set()
@@ -114,8 +114,8 @@ async def test_a_failure_is_counted_and_ends_nothing() -> None:
     failed: list[int] = []
     keeper = keeper_of(RuntimeError("no such story"), 1, failed=failed)
     keeper.start()
-    keeper.changed("me", "tale")
+    keeper.add_story("me", "tale")
     await until(lambda: len(failed) == 1)
-    keeper.changed("me", "other")
+    keeper.add_story("me", "other")
     await until(lambda: len(failed) == 2)
     await keeper.stop()
