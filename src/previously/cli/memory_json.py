@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from previously.folds.scene import dump_entry
-
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
     from previously.core.note import Note
@@ -61,6 +59,7 @@ def episode_json(one: MemoryText) -> dict[str, Any]:
 
 def scene_json(number: int, one: SceneText) -> dict[str, Any]:
     """A scene that was noted."""
+    from previously.folds.scene import dump_entry
 
     return {
         "scene": number,
