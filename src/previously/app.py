@@ -20,14 +20,14 @@ from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.settings import Layer, Origin, Settings, layer_of, resolve
 from previously.settings_file import effective
-from previously.storage.copy import WholeStories
-from previously.storage.findings import Collected, Told, Verified
 from previously.storage.store import Store, StoryInfo
 from previously.storage.tables import Tables
 
 if TYPE_CHECKING:
     from previously.folds.prompts.templates import Template
     from previously.models.client import Model
+    from previously.storage.copy import WholeStories
+    from previously.storage.findings import Collected, Told, Verified
     from previously.story.story import Story
 
 IN_MEMORY = ":memory:"  # a memory that is gone with the process
@@ -180,6 +180,8 @@ class Memory(Keys, ForgettableStories, Books, Combining):
     def _stories_of(self, store: Store, place: str) -> WholeStories:
         if place == IN_MEMORY or not isinstance(store, Store):
             raise BadInput(f"Stories in {IN_MEMORY} are gone with the process: there is no way to keep or move them.")
+        from previously.storage.copy import WholeStories
+
         return WholeStories(store.database, self._owner, _shown(place))
 
     @asynccontextmanager

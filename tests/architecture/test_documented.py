@@ -10,13 +10,13 @@ import pytest
 import typer.main
 
 import previously
-from previously.cli.command_table import app
+from previously.cli.command_table import make_app
 from previously.presets import shown
 from previously.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+COMMANDS = sorted(typer.main.get_command(make_app()).commands)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", previously.__all__)
@@ -34,7 +34,7 @@ def test_every_command_has_a_heading_and_every_option_is_named(command: str) -> 
     page = (DOCS / "cli.md").read_text("utf-8")
     section = re.search(rf"^#+ `?{command}\b.*?(?=^#+ |\Z)", page, re.MULTILINE | re.DOTALL)
     assert section, f"docs/cli.md has no heading for {command}"
-    found = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]
+    found = typer.main.get_command(make_app()).commands[command]  # type: ignore[attr-defined]
     below = getattr(found, "commands", {})
     for name in below:
         assert f"previously {command} {name}" in section.group()

@@ -75,11 +75,11 @@ def find_counter(name: str) -> Counter:
 
     A counter's own name serves as well, as far as it says how to count (`estimate-2 x1.083`, `o200k_base`).
     """
-    from previously.core.calibration import find_estimate
-
     wanted = name.strip()
     if wanted == "estimate":
         return ESTIMATE
+    from previously.core.calibration import find_estimate
+
     if estimate := find_estimate(wanted):
         return estimate
     if is_path(wanted):
@@ -91,11 +91,14 @@ def find_counter(name: str) -> Counter:
 
 def is_known(name: str) -> bool:
     """Return whether `find_counter` knows the name, whatever may then be missing on this machine."""
-    from previously.core.calibration import find_estimate
-
     wanted = name.strip()
-    known = wanted == "estimate" or is_path(wanted) or _encoding(wanted) or find_estimate(wanted)
-    return "\0" not in wanted and bool(known)
+    if "\0" in wanted:
+        return False
+    if wanted == "estimate" or is_path(wanted) or _encoding(wanted):
+        return True
+    from previously.core.calibration import find_estimate  # the only names that need it
+
+    return find_estimate(wanted) is not None
 
 
 def is_path(name: str) -> bool:

@@ -23,18 +23,16 @@ from previously.core.errors import HeadMoved
 from previously.core.messages import Draft
 from previously.core.path import Put, Splice, Splices
 from previously.storage.database import Database, at_a_moment
-from previously.storage.findings import Collected, Told, Verified
-from previously.storage.gc import collect
 from previously.storage.tables import Tables
 from previously.storage.tables.index_state import MOST_AT_ONCE
 from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Forgotten, Move, StoryInfo, StoryKey, Traces
 from previously.storage.tables.stories import BranchRow
 from previously.storage.verbs import Verbs
-from previously.storage.verify import verify
 
 if TYPE_CHECKING:
     from previously.recall.vectors import WordTable
+    from previously.storage.findings import Collected, Told, Verified
 
 __all__ = ["MAIN", "NO_NODE", "BranchInfo", "Forgotten", "Move", "Store", "StoryInfo", "StoryKey", "Traces"]
 
@@ -115,11 +113,15 @@ class Store(Verbs):
     async def verify(self, owner: str, *, before: str, told: Told | None = None) -> Verified:
         """Check every hash and cache of the owner's stories. What was begun before that time and never finished counts
         as garbage."""
+        from previously.storage.verify import verify
+
         return await verify(self.database, owner, before=before, told=told)
 
     async def gc(self, owner: str, *, before: str, shrink: bool = False) -> Collected:
         """Take away what no story of the owner needs, as far as it was begun before that time; with `shrink`, give
         the disk its free bytes back, while others wait."""
+        from previously.storage.gc import collect
+
         return await collect(self.database, owner, before=before, shrink=shrink)
 
     async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
