@@ -19,6 +19,7 @@ from previously.core.errors import PreviouslyError
 from previously.runtime.keys import LOCAL_OWNER
 
 if TYPE_CHECKING:
+    from previously.blocking import BlockingStory
     from previously.models.client import Model
     from previously.runtime.writer import MemoryWriter
     from previously.settings import Settings

@@ -24,6 +24,7 @@ from operator import mul
 from typing import Any, Final
 
 from previously.core.messages import Image, Message
+from previously.core.patterns import lazy_pattern
 from previously.core.tokens import (
     COUNTER,
     ESTIMATE,
@@ -100,9 +101,7 @@ class Sample:
         return (
             self.counter == COUNTER
             and weighed >= SMALLEST_SAMPLE_TOKENS
-            and least
-            <= said
-            <= GREATEST_FACTOR * weighed + MOST_MESSAGE_TOKENS * self.messages + MOST_REQUEST_TOKENS
+            and least <= said <= GREATEST_FACTOR * weighed + MOST_MESSAGE_TOKENS * self.messages + MOST_REQUEST_TOKENS
         )
 
 
@@ -364,7 +363,7 @@ def make_counter(calibration: Calibration | None) -> Counter:
     return Calibrated(calibration) if calibration else ESTIMATE
 
 
-_NAME = re.compile(rf"{COUNTER} x([\d./e-]+)(?: m(\d{{1,2}}))?(?: r(\d{{1,5}}))?", re.ASCII)
+_NAME = lazy_pattern(rf"{COUNTER} x([\d./e-]+)(?: m(\d{{1,2}}))?(?: r(\d{{1,5}}))?", re.ASCII)
 
 
 def find_estimate(name: str) -> Counter | None:

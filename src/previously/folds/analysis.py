@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from previously.core.messages import Message, Role
 from previously.core.model_io import ModelRequest
 from previously.core.note import Note
+from previously.core.patterns import lazy_pattern
 from previously.core.scene import (
     LONGEST_UPDATE,
     MOST_ITEMS,
@@ -66,7 +67,7 @@ BUILTIN_WORDS = 45
 _LONG_ENOUGH = 5
 """So many words in a row that stand in the summary so far are told again, not by chance."""
 
-_MARKER = re.compile(
+_MARKER = lazy_pattern(
     r"\W*|#{1,6} [^\n]{1,80}|\W*(?:chapter|scene|act|part|book|kapitel|chapitre|capítulo|capitolo|глава) "
     r"(?:\d+|[ivxlc]+|one|two|three|four|five|six|seven|eight|nine|ten)\b[^\n]{0,60}|第\s*\S{1,4}\s*[章幕話话][^\n]{0,40}",
     re.I,
@@ -199,12 +200,12 @@ _WORDS_OF_ITEMS = ("text", "description", "event", "change", "thread", "name", "
 _NOTHING = frozenset(
     "none nothing n/a null no empty unknown nil - keine aucun aucune ninguno ninguna нет 无 なし".split()
 )
-_NO_SUCH = re.compile(
+_NO_SUCH = lazy_pattern(
     r"(?:there (?:are|is|were) )?(?:no|none) (?:\w+ ){0,3}(?:contradictions?|threads?|changes?|events?)?"
 )
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-_COMMAS = re.compile(r"[,;|\n]+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LETTER_OR_DIGIT = lazy_pattern(r"[^\W_]")
+_COMMAS = lazy_pattern(r"[,;|\n]+")
+_CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 
 
 def read_analysis(found: Mapping[str, Any]) -> Analysis:

@@ -14,12 +14,12 @@ each other, those beyond are set apart and looked for one at a time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ahocorasick_rs import AhoCorasick
 
+from previously.core.patterns import lazy_pattern
 from previously.lore.entry import KeyedEntry
 from previously.lore.keys import Comparison, PreparedText, SearchKey, is_whole_ascii_word, is_whole_word, prepare_key
 from previously.lore.regexes import RegexSet
@@ -28,7 +28,7 @@ MOST_NESTED = 8
 """Number of keys of an automaton that may end at one letter of a text: four times what ordinary lore has."""
 
 
-_ENGLISH_WORD = re.compile("[0-9A-Za-z_]+")
+_ENGLISH_WORD = lazy_pattern("[0-9A-Za-z_]+")
 
 
 def find_nested(texts: Iterable[str]) -> list[str]:

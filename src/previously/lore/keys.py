@@ -13,7 +13,6 @@ characters of the text, never inside one that casefolding made longer.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from previously.core.json_values import clean
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import JAMO, OTHER_SPACELESS, SPACELESS, casefold
 from previously.lore.regexes import parse_regex
 from previously.text.stopwords import is_generic
@@ -138,7 +138,7 @@ def prepare_text(text: str, compared: Comparison, *, quirks: bool = False) -> Pr
 
 
 # Characters that casefolding may make longer, some neighbours included: ß, ŉ, ligatures, Greek with iota.
-_MAY_GROW = re.compile("[\u00df\u0130\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1e9e\u1f50-\u1fff\ufb00-\ufb17]")
+_MAY_GROW = lazy_pattern("[\u00df\u0130\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1e9e\u1f50-\u1fff\ufb00-\ufb17]")
 
 
 def _inside(composed: str) -> frozenset[int]:
@@ -153,7 +153,7 @@ def _inside(composed: str) -> frozenset[int]:
     return frozenset(places)
 
 
-_WITHOUT_EDGES = re.compile(f"[\u0e00{SPACELESS}{JAMO}{OTHER_SPACELESS}]")
+_WITHOUT_EDGES = lazy_pattern(f"[\u0e00{SPACELESS}{JAMO}{OTHER_SPACELESS}]")
 
 
 @lru_cache(maxsize=8_192)

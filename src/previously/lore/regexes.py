@@ -16,6 +16,7 @@ from functools import lru_cache
 import re2  # type: ignore[import-untyped]
 
 from previously.core.json_values import clean
+from previously.core.patterns import lazy_pattern
 
 LONGEST_PATTERN = 2_000
 """Characters of a pattern; a longer one is refused. Those in books that people share have a few hundred at most."""
@@ -29,10 +30,10 @@ MOST_STEPS = 1_200
 MOST_INSTRUCTIONS = 6_000
 """The same in RE2's own program, where classes of Unicode letters are large."""
 
-_LITERAL = re.compile(r"/(.+?)/([gimsuy]*)", re.DOTALL)
-_INNER_SLASH = re.compile(r"(?<!\\)(?:\\\\)*/")
-_ESCAPE = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\c([A-Za-z])|\\(.)", re.DOTALL)
-_ESCAPE_OR_CLASS = re.compile(rf"{_ESCAPE.pattern}|(\[(?:\\.|[^\]\\])*\])", re.DOTALL)
+_LITERAL = lazy_pattern(r"/(.+?)/([gimsuy]*)", re.DOTALL)
+_INNER_SLASH = lazy_pattern(r"(?<!\\)(?:\\\\)*/")
+_ESCAPE = lazy_pattern(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\c([A-Za-z])|\\(.)", re.DOTALL)
+_ESCAPE_OR_CLASS = lazy_pattern(rf"{_ESCAPE.pattern}|(\[(?:\\.|[^\]\\])*\])", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

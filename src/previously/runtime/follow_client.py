@@ -21,7 +21,7 @@ from previously.core.messages import Attributes, Draft, Message, Role
 from previously.core.path import OnPath, Put, Reuse, Splice
 from previously.memory.presence import COMINGS, list_absent
 from previously.recognition.choose_story import Candidate, ClientRequest, PathMatch, choose_lookup_keys, find_tail
-from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
+from previously.recognition.client_list import Ask, ClientMessage, infer_ask
 from previously.recognition.client_marks import ChatNames
 from previously.recognition.follow import continue_message, keep_trimmed_reply, plan_fork, stamp_newest
 from previously.recognition.last_lists import LastList, LastLists, NearStory, select_spoken
@@ -309,7 +309,9 @@ class _StoryFinder:
 
     def find_near(self, request: ClientRequest) -> NearStory[StoryKey] | None:
         """Return the branch whose list before shares the newest messages with this one."""
-        return self._last_lists.find_near(request.owner, request.whose, select_spoken(request.client_list, request.client_list.hashes))
+        return self._last_lists.find_near(
+            request.owner, request.whose, select_spoken(request.client_list, request.client_list.hashes)
+        )
 
     async def find(self, request: ClientRequest) -> _BranchMatch | None:
         """Return the branch that the list belongs to, if there is one."""

@@ -6,16 +6,17 @@ characters to be read: no element, no attribute, no control character, nothing t
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 from html import escape
+
+from previously.core.patterns import lazy_pattern
 
 LONGEST = 4_000
 """Characters of one text on a page: about two screens, so that one huge message does not hide the others."""
 
 VOID = frozenset({"meta"})
-_SAFE = re.compile(r"[\x20-\x7e\n\t]*")
+_SAFE = lazy_pattern(r"[\x20-\x7e\n\t]*")
 _REORDERING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 

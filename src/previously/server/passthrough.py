@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
 from starlette.types import Receive, Scope, Send
 
+from previously.core.patterns import lazy_pattern
 from previously.server.guard import get_caller, read_whole_body
 from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outgoing, relay
 from previously.server.upstream import Upstream
 from previously.wire.errors import find_error_format
 
-_MODEL_PATH = re.compile(r"[A-Za-z0-9._:@+ /-]{1,300}")
+_MODEL_PATH = lazy_pattern(r"[A-Za-z0-9._:@+ /-]{1,300}")
 
 
 class Passthrough:

@@ -6,19 +6,19 @@ compared by pairs of characters, or one at a time where the order of all is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import IDEOGRAPHS, KANA, SOUTH_EAST_ASIAN
 from previously.text.stems import stem
 from previously.text.stopwords import list_stop_words
 from previously.text.word_lists import load_lists
 from previously.text.words import CONTENT_RUN, WORD, make_key
 
-_KANA = re.compile(f"[{KANA}]")
-_TOKEN = re.compile(rf"[{KANA}{IDEOGRAPHS}{SOUTH_EAST_ASIAN}]|[^\W_]+")
+_KANA = lazy_pattern(f"[{KANA}]")
+_TOKEN = lazy_pattern(rf"[{KANA}{IDEOGRAPHS}{SOUTH_EAST_ASIAN}]|[^\W_]+")
 
 _PREFIX = 5
 """Letters by which words of one family are still told from others, in languages whose endings no rule takes off."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 
-_PIECES = re.compile(r"\S+\s*|\s+")
+from previously.core.patterns import lazy_pattern
+
+_PIECES = lazy_pattern(r"\S+\s*|\s+")
 
 
 class ChangeKind(StrEnum):

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
 
-_BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪●・][ \t]+|[•●・](?=\S)|\(?\d{1,2}[.)][ \t]+)\S")
-_HEADING = re.compile(
+_BULLET = lazy_pattern(r"[ \t]*(?:[-*•‣◦▪●・][ \t]+|[•●・](?=\S)|\(?\d{1,2}[.)][ \t]+)\S")
+_HEADING = lazy_pattern(
     r"[ \t]*(?:#{1,6}[ \t]+\S|\*\*[^*\n]{1,60}\*\*:?[ \t]*$|【[^】\n]{1,30}】[ \t]*$|[=-]{4,}[ \t]*$|"
     r"[^\s.!?。！？:：\"“「][^.!?。！？:：\"“「\n]{0,40}[:：][ \t]*$)"
 )
-_FIELD = re.compile(
+_FIELD = lazy_pattern(
     r"[ \t]*(?:\*\*)?[^\W\d_][\w.'’/&()-]{0,30}(?: [\w.'’/&()-]{1,30}){0,2}(?:[ \t]*[:：=](?:\*\*)?|[ ][-–—])"
     r"[ \t]*(?![\s\"“„«「『])"
 )
-_TABLE = re.compile(r"[ \t]*\|.*\|[ \t]*$")
-_TAG = re.compile(r"</?[A-Za-z_][\w:-]{0,40}(?:\s[^<>\n]{0,200})?/?>")
+_TABLE = lazy_pattern(r"[ \t]*\|.*\|[ \t]*$")
+_TAG = lazy_pattern(r"</?[A-Za-z_][\w:-]{0,40}(?:\s[^<>\n]{0,200})?/?>")
 
 
 def find_structure(text: str, story: str) -> str | None:

@@ -6,9 +6,9 @@ is always found.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import HANGUL, IDEOGRAPHS, KATAKANA_LETTERS, SOUTH_EAST_ASIAN
 from previously.text.compare import split_tokens
 from previously.text.language import find_language
@@ -20,8 +20,8 @@ from previously.text.words import CONTENT_RUN, WORD, make_key, make_keys, strip_
 _LEAST = 4
 """Letters from which a word is distinctive; shorter ones count where they have a capital."""
 
-_WHOLE = re.compile(f"[{KATAKANA_LETTERS}]{{2,}}|[{HANGUL}]{{2,}}")
-_PAIRS = re.compile(f"[{IDEOGRAPHS}]{{2,}}|[{SOUTH_EAST_ASIAN}]{{2,}}")
+_WHOLE = lazy_pattern(f"[{KATAKANA_LETTERS}]{{2,}}|[{HANGUL}]{{2,}}")
+_PAIRS = lazy_pattern(f"[{IDEOGRAPHS}]{{2,}}|[{SOUTH_EAST_ASIAN}]{{2,}}")
 """Scripts in which nothing parts the words: compared two signs at a time."""
 
 
