@@ -65,15 +65,8 @@ class ClientList:
     names: ChatNames = field(default_factory=ChatNames)
     speaker: str | None = None
     """The character who is asked to reply, where a nudge says so."""
-    _hashes: list[int] = field(default_factory=list, init=False, compare=False, repr=False)
-
-    @property
-    def hashes(self) -> list[int]:
-        """Return what the messages of the body are known by within this process; computed once."""
-        if len(self._hashes) != len(self.body):
-            messages = (piece.draft.message for piece in self.body)
-            self._hashes[:] = [hash((message.role, message.speaker, message.parts)) for message in messages]
-        return self._hashes
+    hashes: list[int] = field(default_factory=list, init=False, compare=False, repr=False)
+    """The place where whoever follows the list keeps what the messages of its body are known by."""
 
     @property
     def is_merged(self) -> bool:

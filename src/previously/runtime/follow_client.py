@@ -275,7 +275,7 @@ class ClientFollower:
         usual = match.last.usual if match.last else frozenset()
         if place.ask is Ask.TURN:
             usual |= {piece.message.text for piece in client_list.behind}
-        body = client_list.hashes
+        body = _hash_body(client_list)
         sent = {piece.index: hashed for piece, hashed in zip(client_list.body, body, strict=True)}
         hashes = tuple(sent[piece.index] for piece in place.pieces)
         whole = len({piece.index for piece in place.pieces}) == len(hashes)  # none was parted
@@ -309,9 +309,7 @@ class _StoryFinder:
 
     def find_near(self, request: ClientRequest) -> NearStory[StoryKey] | None:
         """Return the branch whose list before shares the newest messages with this one."""
-        return self._last_lists.find_near(
-            request.owner, request.whose, select_spoken(request.client_list, request.client_list.hashes)
-        )
+        return self._last_lists.find_near(request.owner, request.whose, _hash_spoken(request.client_list))
 
     async def find(self, request: ClientRequest) -> _BranchMatch | None:
         """Return the branch that the list belongs to, if there is one."""
@@ -394,7 +392,7 @@ class _StoryFinder:
     ) -> _BranchMatch | None:
         """Hold the list against the end of a branch, where it goes on from the list before; None if it does not, or
         others have changed the branch since."""
-        tail = find_tail(request.client_list, request.client_list.hashes, last)
+        tail = find_tail(request.client_list, _hash_body(request.client_list), last)
         if tail is None:
             return None
         first = tail.first
@@ -430,6 +428,18 @@ class _StoryFinder:
         stored = on_path[0].entry.message if on_path else None
         candidate = await _compute(size, lambda: match.decide(sorted_list, stored))
         return _BranchMatch(key, name, branch, last, candidate)
+
+
+def _hash_body(client_list: ClientList) -> list[int]:
+    """Return what the messages of a body are known by within this process; a turn asks for it several times."""
+    if not client_list.hashes:
+        messages = (piece.message for piece in client_list.body)
+        client_list.hashes[:] = [hash((message.role, message.speaker, message.parts)) for message in messages]
+    return client_list.hashes
+
+
+def _hash_spoken(client_list: ClientList) -> list[int]:
+    return select_spoken(client_list, _hash_body(client_list))
 
 
 async def _read_surroundings(store: Store, key: StoryKey, branch: str) -> _Surroundings:
