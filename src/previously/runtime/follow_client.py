@@ -21,7 +21,7 @@ from previously.core.messages import Attributes, Draft, Message, Role
 from previously.core.path import OnPath, Put, Reuse, Splice
 from previously.memory.presence import COMINGS, list_absent
 from previously.recognition.choose_story import Candidate, ClientRequest, PathMatch, choose_lookup_keys, find_tail
-from previously.recognition.client_list import Ask, ClientMessage, infer_ask
+from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
 from previously.recognition.client_marks import ChatNames
 from previously.recognition.follow import continue_message, keep_trimmed_reply, plan_fork, stamp_newest
 from previously.recognition.last_lists import LastList, LastLists, NearStory, select_spoken
