@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from previously.lore.entry import KeyedEntry
 
 MOST_TOLD = 20
-"""How many entries with problems are told of by name."""
+"""Entries with problems that are listed by name: a screenful; the rest are counted."""
 
 BookName = Annotated[str, typer.Argument(metavar="BOOK", parser=name, help="The book, by its name.")]
 

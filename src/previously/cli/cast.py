@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NOBODY = "Nothing is noted of what anybody knows"
 FROM_SUMMARY = "summary"
-"""Where a sentence comes from that is no fact of its own."""
+"""The source of a sentence that is no fact of its own."""
 
 
 def cast(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Target(StrEnum):
-    """What a folded conversation may be written as."""
+    """The forms in which a folded conversation may be written."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"

@@ -43,7 +43,7 @@ class CountingFolder:
         return True
 
     async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
-        """What the built-in folder writes."""
+        """Write with the built-in writer."""
         from previously.folds.questions import words_read
         from previously.runtime.folder import BuiltinFolder
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from previously.runtime.remembering import ChapterText, MemoryText
 
 NEWEST = 5
-"""How many messages `show` ends with."""
+"""The messages that `show` ends with: enough to see where the story is, on one screen with its memory."""
 
 
 def fold(
@@ -167,7 +167,7 @@ _GAPS = {
 
 
 def _print_beside(story: str, beside: Mapping[str, Any]) -> None:
-    """What there is beside the texts, in a line each, with the command that shows it."""
+    """Print the memory beside the texts, in a line each, with the command that shows it."""
     lines = [
         ("log", output.counted(len(beside["episodes"]), "episode")),
         ("scenes", output.counted(len(beside["scenes"]), "scene")),
@@ -237,11 +237,11 @@ _DEEDS = {
     "scene": ("noted", "as a scene"), "analysis": ("analysed", ""), "state": ("put together", "in a snapshot"),
     "episode": ("folded", "into an episode"), "note": ("noted", ""), "short": ("told", "in short"),
 }  # fmt: skip
-"""What is done to messages, where it is not folding, and what becomes of them."""
+"""Words for folds that do something else to messages than to fold them, and for the result."""
 
 
 def _did(done: FoldDone) -> str:
-    """What was done to the messages of a fold, in words."""
+    """Say what a fold did to its messages."""
     from previously.folds.amend import AMENDED
 
     verb, into = _DEEDS.get(done.kind.value, ("folded", f"into the {done.kind.value}"))
@@ -268,7 +268,7 @@ def whose(scope: str) -> str:
 
 
 def print_folds(report: FoldReport, *, planned: bool) -> None:
-    """What was folded, or would be, for people."""
+    """Print for people what was folded, or would be."""
     console = output.console()
     for end in report.closed:
         verb = "would close" if planned else "closed"
@@ -290,7 +290,7 @@ def print_folds(report: FoldReport, *, planned: bool) -> None:
 
 
 def report_json(story: str, report: FoldReport) -> dict[str, object]:
-    """What folding did, in the shape that is relied on from outside."""
+    """Return the report of a fold in the shape that is relied on from outside."""
     return {
         "folds": [_fold_json(done) for done in report.folds],
         "calls": report.calls,
@@ -302,7 +302,7 @@ def report_json(story: str, report: FoldReport) -> dict[str, object]:
 
 
 def price(report: FoldReport) -> float:
-    """What the folds cost by the prices in the settings, where a model was or would be asked."""
+    """Return the cost of the folds by the prices in the settings, where a model was or would be asked."""
     from previously.settings import resolve
     from previously.settings_file import effective
 

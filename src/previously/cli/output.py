@@ -1,4 +1,4 @@
-"""What goes where: data to stdout, notes and progress to stderr; colours only on a terminal, and never the only sign.
+"""Output: data to stdout, notes and progress to stderr; colours only on a terminal, and never the only sign.
 
 Nothing that is printed can steer a terminal: control characters in a story are shown as such. A reader that goes away
 (`previously … | head`) ends the command quietly.
@@ -84,12 +84,12 @@ def note(sentence: str) -> None:
 
 
 def complain(sentence: str) -> None:
-    """What went wrong, in one line on stderr."""
+    """Print an error in one line on stderr."""
     note(f"previously: {sentence}")
 
 
 def console() -> Console:
-    """Where results for people are printed."""
+    """Return the console on which results for people are printed."""
     return _console(stderr=False)
 
 
@@ -110,7 +110,7 @@ def progress(label: str) -> Iterator[Progress]:
 
 
 def _no_progress(done: int, total: int) -> None:
-    """What there is to see where nobody watches."""
+    """Show nothing: nobody watches."""
 
 
 def printable(text: str) -> str:
@@ -139,7 +139,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def takes_unicode(stream: TextIO) -> bool:
-    """Whether any character can be written there."""
+    """Return whether any character can be written to the stream."""
     return (stream.encoding or "").lower().replace("-", "").startswith("utf")
 
 

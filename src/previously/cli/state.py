@@ -80,7 +80,7 @@ def _check_rewording(reword: str | None, to: str | None) -> None:
 
 
 def _notes_threads(story: str, own: Mapping[str, Any]) -> bool:
-    """Whether a model is asked for threads in this story."""
+    """Return whether a model is asked for threads in this story."""
     from previously.settings import Layer, Origin, resolve
     from previously.settings_file import effective
 

@@ -198,7 +198,7 @@ def _model(facts: dict[str, Any], endpoint: str, name: str) -> str:
 
 
 def _upstream(facts: dict[str, Any], url: str, name: str) -> str:
-    """What `serve` would find there: whether it answers, with which models, and how large their window is."""
+    """Ask the upstream as `serve` would: whether it answers, with which models, and how large their window is."""
     from asyncio import run
 
     from previously.app import describe_model, model_at

@@ -1,4 +1,4 @@
-"""How stories look on a terminal: messages with their speakers, tables, and the bar of a budget.
+"""Stories on a terminal: messages with their speakers, tables, and the bar of a budget.
 
 Everything says the same without colour: names stand before their words, and each part of the bar has its own sign.
 """
@@ -125,7 +125,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: Seq
 
 
 def by_section(view: View) -> dict[str, int]:
-    """How the budget is shared: tokens of each section, and what is free."""
+    """Return the tokens of each section of a view, and those that are free."""
     shares: dict[str, int] = {}
     for item in view.items:
         shares[item.section.value] = shares.get(item.section.value, 0) + item.tokens

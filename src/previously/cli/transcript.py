@@ -174,7 +174,7 @@ def _names(files: Sequence[str], story: str | None) -> list[str]:
 
 
 def _stories(story: str, source: StorySource) -> list[tuple[str, StorySource]]:
-    """What a file holds, each conversation with the name of its story."""
+    """Return the conversations of a file, each with the name of its story."""
     others = [(name(f"{story} {other.name}"), other.source) for other in source.others]
     return [(story, source), *others] if source.drafts else others
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from previously.storage.findings import Garbage, Verified
 
 NOTE_EVERY_S = 5.0
-"""How often a long check says on stderr where it is."""
+"""Seconds between two notes of a long check on stderr: often enough to see that it moves, too seldom to fill a log."""
 
 LONGEST_MINUTES = 100 * 366 * 24 * 60
 

@@ -164,7 +164,7 @@ def _texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
 
 
 def _called(version: Version) -> str:
-    """What a version is of, and whose it is where it is a character's."""
+    """Return the kind of a version, with the character's name where it is about one."""
     from previously.cli.memory import whose
 
     name = whose(version.made.scope)

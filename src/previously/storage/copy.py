@@ -1,23 +1,18 @@
-"""Copying a story whole, from one database to another, and knowing that the copy is the same.
+"""Copy a story whole from one database to another, and prove that the copy is the same.
 
-Ids mean nothing outside their database, but their order means order in time. So a row is told apart from its place by
-its *canonical form*: every id in it is replaced by its rank among all ids of that table that occur in the story,
-counted from 1; 0 and NULL stay. Ids count that are only referred to: what a mark was copied from may be gone, and the
-memory made under its scope is still there. The **digest** of a story is the hash of all its rows in that form. It is
-the same on every store and after every copy, whatever ids and name the story was given there.
+Ids mean nothing outside their database, but their order means order in time. So a story is compared in a *canonical
+form*: every id is replaced by its rank among all ids of its table that occur in the story, counted from 1; 0 and NULL
+stay. Ids that are only referred to count too: the origin of a copied mark may be gone while memory made under its scope
+is still there. The **digest** of a story is the hash of all its rows in that form. It is the same on every store and
+after every copy, whatever ids and name the story gets there.
 
-A copy goes through a spool file of canonical rows. It is read from one snapshot into the spool and written from there
-in one transaction, so that neither side waits for the other and the writing can be done again. Before the transaction
-is kept, the digest is worked out anew from what is stored: a copy is there whole and equal, or not at all. Memory is
-flat: some bytes per message for the ids, and a chunk of rows.
+A copy goes through a spool file of canonical rows. One snapshot is read into the spool, and one transaction writes from
+it, so that neither side waits for the other and the writing can be repeated. Before the transaction is kept, the digest
+is computed again from the stored rows; if it differs, the transaction is undone. Memory is flat: some bytes per message
+for the ids, and a chunk of rows.
 
-The books that a story has attached come along (see `tables.books`), by what they say: their names are no part of the
-digest, since they belong to the owner and one may be taken where the copy goes.
-
-What a store does with stories as a whole: say their digest, hand one over, take one in; and which backups were made.
-
-What must stay true: a story is read as it was at one moment, and taken in by one transaction, which is undone if what
-is stored then has another digest than what was read.
+The books that a story has attached come along (see `tables.books`), by their content: their names are no part of the
+digest, since they belong to the owner and one may be taken in the target database.
 """
 
 from __future__ import annotations
@@ -44,13 +39,14 @@ from previously.storage.tables.session import Row, Session
 
 CHUNK_ROWS = 500
 CHUNK_BYTES = 2_000_000
-"""A chunk is one row at least, and no more of them than have so many bytes of text."""
+"""A chunk is at least one row, at most 500 rows and 2 MB of text: large enough that the questions cost little, small
+enough that both sides of a copy stay within some megabytes of memory."""
 
 LOWEST = -(2**62)
 """Below every number in the order of which rows are read."""
 
 LONGEST_ID = 18
-"""Digits."""
+"""The digits that always fit into 64 bits: a longer number is no id of a database."""
 
 Step = Callable[[int], None]
 """Told now and then how many more messages are done. What it raises ends the copying."""
@@ -217,7 +213,7 @@ def _rank(value: int | None, known: Sequence[int], unknown: set[int]) -> int | N
 
 
 def _stored(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
-    """What `_canonical` was made of, with the ids of this place."""
+    """Undo `_canonical`, with the ids of this database."""
     if column.is_bytes:
         return map(bytes.fromhex, values)
     if not column.ids_of:
@@ -229,7 +225,7 @@ def _stored(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
 
 
 def _is_id(scope: str) -> bool:
-    """Whether a scope is named after a mark."""
+    """Return whether a scope is named after a mark."""
     return scope.isascii() and scope.isdecimal() and len(scope) <= LONGEST_ID and str(int(scope)) == scope
 
 
@@ -371,7 +367,7 @@ class WholeStories:
         )
 
     async def begun(self, name: str) -> str:
-        """When a story was begun: its copies have that in common, whatever they are called."""
+        """Return the time at which a story was begun: its copies have that in common, whatever they are called."""
         row = await self._asked(lambda tables: tables.session.one("story_begun", {"owner": self._owner, "name": name}))
         if row is None:
             raise UnknownStory(name)
@@ -397,5 +393,5 @@ class WholeStories:
             raise StoreProblem(f"{self.place} cannot be read. {problem}") from problem
 
     async def damage(self) -> Sequence[str]:
-        """What the database finds wrong with itself."""
+        """Return the faults that the database finds in itself."""
         return await self._database.damage()

@@ -1,14 +1,12 @@
-"""Taking away what no story needs: what an interrupted change left behind, and caches that no branch can see.
-
-What must stay true:
+"""Take away rows that no story needs: remains of interrupted changes, and caches that no branch can see.
 
 - **No answer changes.** A node goes only if nothing holds it: no other node comes after it, no other line shows it, and
   it is no head, in no move and no version's anchor. Of a chain of nodes the last goes first; where one is held, all
   before it are. An entry goes with the last node that held it.
-- **A change that somebody is making is left alone**, as long as it was begun late enough. One that was taken for dead
-  finds its line gone and says so: before anything else the line is set aside, under its id made negative, in one
-  transaction. What is set aside is found again by the next cleaning, should this one be interrupted.
-- Each `yield` ends a short transaction; others write in between, so all that decides is asked in the transaction that
+- **A change that somebody is making is left alone**, as long as it was begun late enough. A change that was taken for
+  dead finds its line gone and says so: before anything else the line is set aside, under its id made negative, in one
+  transaction. The next cleaning finds such lines again, should this one be interrupted.
+- Each `yield` ends a short transaction. Others write in between, so every decision is made in the transaction that
   deletes.
 """
 
@@ -54,7 +52,7 @@ def take_old_leases(session: Session, owner: str, before: str) -> Generator[None
 
 
 def garbage_of(session: Session, key: StoryKey, before: str) -> Garbage:
-    """What `take_garbage` would take of a story, at least. Reads only."""
+    """Count, reading only, the rows of a story that `take_garbage` would take at least."""
     total = Garbage()
     dead = dead_lines(session, key, before)
     holders = Holders(session, key)
@@ -110,7 +108,7 @@ def _rested(rows: int) -> Generator[None, None, int]:
 
 
 def has_garbage(session: Session, key: StoryKey, before: str) -> bool:
-    """Whether there is anything to take of a story."""
+    """Return whether there is anything to take of a story."""
     return bool(dead_lines(session, key, before) or leftovers(session, key, before))
 
 
@@ -130,7 +128,7 @@ def leftovers(session: Session, key: StoryKey, before: str) -> dict[int, int]:
 
 
 def _caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
-    """How many rows a line has from a depth on."""
+    """Count the rows of a line from a depth on."""
     values = {"line": abs(line), "depth": depth, "owner": key.owner}
     return Garbage(
         path_rows=_counted(session, "count_path", **values), cover_rows=_counted(session, "count_cover", **values)
@@ -152,7 +150,8 @@ def _counted(session: Session, query: str, **values: Any) -> int:
 
 
 class Holders:
-    """Who holds the nodes and entries of a story: heads, moves and anchors; and for each entry, how many nodes."""
+    """The holders of a story's nodes and entries: heads, moves and anchors; and for each entry, the number of its
+    nodes."""
 
     def __init__(self, session: Session, key: StoryKey) -> None:
         self._session = session
@@ -182,7 +181,7 @@ class Holders:
         self._heads = {row[2] for row in self._session.rows("branch_rows", self._asked)}
 
     def hold(self, node: int) -> bool:
-        """Whether it was a head, in a move or an anchor when they were last read."""
+        """Return whether the node was a head, in a move or an anchor when they were last read."""
         return node in self._nodes or node in self._heads
 
     def let_go(self, entries: list[int]) -> list[int]:
@@ -212,7 +211,7 @@ class Piece:
         self.entries += [entry for _, entry in found]
 
     def counted(self, holders: Holders) -> Garbage:
-        """What goes with it, beside the rows themselves."""
+        """Count the nodes and entries that go with it."""
         return Garbage(nodes=len(self.nodes), entries=len(holders.let_go(self.entries)))
 
     def taken(self, session: Session, key: StoryKey, holders: Holders) -> Garbage:
@@ -261,7 +260,7 @@ class Chain:
         return piece
 
     def _twigs(self, node: int, children: int | None) -> list[tuple[int, int]] | None:
-        """What else comes after a node: alternatives of what goes. None if something holds one of them."""
+        """Return the other nodes after a node, alternatives of those that go; None if something holds one of them."""
         if children == (1 if self.freed else 0):
             return []
         rows = self._session.rows("nodes_after", {**self._asked, "parent": node})

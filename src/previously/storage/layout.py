@@ -1,9 +1,9 @@
-"""The tables of a story as data: which columns there are, and what each of them holds.
+"""The tables of a story as data: their columns, and the meaning of each.
 
-All that copies a story whole (`storage.copy`) is told here and nowhere else what a story is made of: one list in
-place of dozens of queries that are nearly alike. What must stay true: every column of every table of both schemas is
-named, except those that the place gives (`owner`, `story`) and those that a database works out by itself. Leases are no
-part of a story, keys are of none, and what is `NOT_COPIED` comes about anew.
+All that copies a story whole (`storage.copy`) reads here and nowhere else which rows make up a story: one list in place
+of dozens of queries that are nearly alike. Every column of every table of both schemas is named here, except those that
+the place gives (`owner`, `story`) and those that a database computes by itself. Leases are no part of a story, keys
+belong to none, and the tables in `NOT_COPIED` come about anew.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 _STORY = ("owner", "story")
-"""What most tables are given: whose rows they are, and of which story."""
+"""The columns that most tables are given: the owner of the rows and their story."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,7 @@ class Column:
     """Left out of the digest where it is empty, so that what was noted of a story before there was such a column still
     holds. The last columns of a table only."""
     is_digested: bool = True
-    """Whether the digest of a story is made of it too, as of all columns but those that may differ from place to
-    place."""
+    """The column counts for the digest of a story, as all do but those that may differ from place to place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +45,11 @@ class Table:
     found_by: str
     """`id`: one by one. `line` or `story`: all of one."""
     key: tuple[str, ...]
-    """What a row ends with when it is read by line or story."""
+    """The columns that a row ends with when it is read by line or story."""
     is_ordered: bool
-    """Whether the order of its rows is the same everywhere."""
+    """The order of its rows is the same everywhere."""
     is_digested: bool
-    """Whether the digest of a story is made of it too. How views were made is not: to look at a story changes
-    nothing."""
+    """The table counts for the digest of a story. Recipes of views do not: to look at a story changes nothing."""
 
     @property
     def names(self) -> list[str]:
@@ -143,7 +141,7 @@ LISTED = tuple(name for name in WITH_IDS if name not in ("entry", "node"))
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
-    """How one backend says it."""
+    """The spelling of queries for one backend."""
 
     value: str
     """A value by its name."""

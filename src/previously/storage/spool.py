@@ -33,7 +33,7 @@ class Spool:
             self._file.seek(0)
             self._file.truncate()
         self.counts: dict[str, int] = {}
-        """How many ids of each table occur."""
+        """The number of ids that occur, by table."""
         self._rows = dict.fromkeys(_BY_NAME, 0)
         self._sums = dict.fromkeys(_BY_NAME, 0)
         self._hashes = {name: blake2b(digest_size=SIZE, person=b"prev.table.1") for name in _BY_NAME}
@@ -52,7 +52,7 @@ class Spool:
             self._file.write(b"%s\t%s\n" % (table.name.encode(), encoded))
 
     def read(self) -> Iterator[tuple[Table, list[list[Any]]]]:
-        """What was written, some rows at a time."""
+        """Yield the written rows, some at a time."""
         assert self._file, "nothing was kept"
         self._file.seek(0)
         for line in self._file:

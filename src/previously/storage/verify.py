@@ -1,17 +1,9 @@
-"""Checking the truth itself: every entry that a node holds, and every node.
+"""Check an owner's stories: derive every hash and every cache anew from its source, and compare.
 
-A node is checked against its parent and its entry as they are stored; since those are checked in the same way, every
-hash is derived from the words of all messages before it. Nothing is kept but the ids of entries, eight bytes each.
-
-Checking a story: every hash and every cache derived anew from what it is derived from, and compared.
-
-All of one story is read in one snapshot, in pieces: what is held at once are ids and digests, not messages. Rows that
+Each story is read in a snapshot of its own, so that a check of many holds nobody up, and in pieces: ids and digests are
+held, eight or sixteen bytes each, not messages. A node is checked against its parent and its entry as they are stored;
+since those are checked in the same way, every hash is derived from the words of all messages before it. Rows that
 nothing refers to are no fault: an interrupted import leaves them, and `gc` takes them.
-
-Looking after a database: checking all that an owner has in it, and taking away what no story needs.
-
-Each story is read at one moment of its own, so that a check of many holds nobody up; each is cleaned in short
-transactions.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def _check_block(session: Session, key: StoryKey, block: int, entries: Sequence[
 
 
 def _same(expected: Mapping[T, bytes | bytearray], kept: Mapping[T, bytes], size: int) -> bool:
-    """Whether both hold the same records under the same keys, in whatever order."""
+    """Return whether both hold the same records under the same keys, in any order."""
     return expected.keys() == kept.keys() and all(
         data == kept[term] or _records(data, size) == _records(kept[term], size) for term, data in expected.items()
     )

@@ -1,15 +1,14 @@
-"""Checking marks and covers: that what is said to be valid on a branch is what `core.cover.place` says of its path, its
-marks and the story's versions.
+"""Check versions, marks and covers.
 
-The digests of one path are held, sixteen bytes each, and what one branch shares with the next is read once.
+A version is checked for what it was built on, and that it read the run of messages that ends in its anchor. Every fold,
+of any kind, amended or by hand, keeps the span key of its own run, the place of that run, and the node that it ended
+in: so the key is derived anew by walking up from the anchor. A version without an anchor (0: made before anchors were
+kept) is only checked for what it refers to; so is one whose key was emptied when the messages it read were forgotten.
+`firm` is derived when a version is made and may be taken away later (`loosen`), never given: so a version may be less
+firm than `is_firm` says, and never more.
 
-Checking versions: what each was built on, and that it read the run of messages that ends in its anchor.
-
-Every fold, of whatever kind, amended or by hand, keeps the span key of its own run, where that run stood, and the node
-that it ended in: so the key is derived anew by walking up from the anchor. A version without an anchor (0: made before
-anchors were kept) is only checked for what it refers to; so is one whose key was emptied when what it read was
-forgotten. `firm` is derived when a version is made and may be taken away later (`loosen`), never given: so a version
-may be less firm than `is_firm` says, and never more.
+A cover is checked against `core.cover.place`, given the branch's path, its marks and the story's versions. The digests
+of one path are held, sixteen bytes each, and the part that one branch shares with the next is read once.
 """
 
 from __future__ import annotations
@@ -213,7 +212,7 @@ _MAY_HAVE_FORGOTTEN = frozenset({Status.FORGOTTEN.value, Status.BY_HAND.value})
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What is needed of a version to know where it must be covered."""
+    """The part of a version that decides which rows it must have in covers."""
 
     kind: str
     scope: str
@@ -228,7 +227,7 @@ class Made:
     """The digest of the first message it read; empty if it does not say."""
 
     def link(self, version: int) -> Link:
-        """What decides where it is valid."""
+        """Return the link by which covers are placed."""
         return Link(version, self.before or self.scope, self.length, self.key)
 
 

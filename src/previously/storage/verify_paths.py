@@ -1,4 +1,4 @@
-"""Checking paths: that the rows of every line, read through their forks, are the chain of nodes that ends in a head.
+"""Check that the rows of every line, read through their forks, are the chain of nodes that ends in a head.
 
 A row is checked against its node and the row before it. So if all rows are right, and a branch's head is the node of
 the last of them, then the path of the branch is the chain of parents from its head: no chain is ever walked.
@@ -115,7 +115,7 @@ def check_paths(
 
 
 def _check_line(row: LineRow, lines: LineMap, findings: Findings) -> bool:
-    """Whether its rows can be checked."""
+    """Check a line's fork and parent; return whether its rows can be checked."""
     what = f"line {row.id}"
     if row.parent is None:
         if row.fork != 0:

@@ -35,7 +35,7 @@ T = TypeVar("T")
 ATTEMPTS = 4
 CONNECT_S = 10
 WAIT_S = 30.0
-"""How long to wait for a server that is being restarted."""
+"""A server that is restarted is back within seconds; after half a minute of waiting it is down."""
 
 
 LIFETIME_S = 30.0
@@ -180,7 +180,7 @@ class Connections:
         return PostgresSession(connection, self._queries, f"{self._name} {threading.current_thread().name}")
 
     def _was_kept(self, token: str) -> bool:
-        """Whether this thread's last transaction, whose end nobody saw, was committed."""
+        """Return whether this thread's last transaction, whose end nobody saw, was committed."""
         give_up = time.monotonic() + WAIT_S
         while time.monotonic() < give_up:
             try:
@@ -202,8 +202,8 @@ def _to_its_end(work: Generator[None, None, T]) -> T:
 
 
 def _conninfo(url: str) -> tuple[str, str]:
-    """How the database is called in messages, without its password, and how to connect: to a server that can write,
-    since what a copy says may be old."""
+    """Return the name of the database for messages, without its password, and the string to connect with: to a server
+    that can write, since a replica may lag."""
     try:
         given = conninfo_to_dict(url)
         wanted: dict[str, Any] = {"connect_timeout": CONNECT_S, "application_name": "previously", **given}
@@ -215,6 +215,6 @@ def _conninfo(url: str) -> tuple[str, str]:
 
 
 def _words(error: psycopg.Error) -> str:
-    """What the server says, on one line."""
+    """Return the server's message on one line."""
     said = error.diag.message_primary or str(error).strip() or type(error).__name__
     return " ".join(said.split()).rstrip(".")

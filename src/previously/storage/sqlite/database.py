@@ -69,7 +69,7 @@ class SqliteDatabase:
         return await self._apart(SqliteFile.empty_wal)
 
     async def damage(self) -> list[str]:
-        """What SQLite finds wrong with the file."""
+        """Return the faults that SQLite finds in the file."""
         return await self._apart(SqliteFile.damage)
 
     async def space(self) -> tuple[int, int] | None:

@@ -32,7 +32,8 @@ BUSY_GIVE_UP_S = 30.0
 
 
 READER_WAIT_MS = 2_000
-"""How long to wait for readers of an older moment before saying that the log cannot be emptied now."""
+"""A view reads for some tenths of a second: a reader of an older moment that takes longer than this may take minutes,
+and the caller is told that the log cannot be emptied now."""
 
 WRITER_CACHE_KIB, READER_CACHE_KIB = 16_000, 4_000
 """Flat, whatever the file's size."""
@@ -42,7 +43,8 @@ SYNCHRONOUS = "full"
 
 
 IN_MEMORY_URI = "file:/previously-"
-"""How the names begin of databases that all connections of this process share, and that go with the last of them."""
+"""The beginning of the names of databases in memory, which all connections of this process share and which go with the
+last of them."""
 
 _URI_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 
@@ -124,7 +126,7 @@ class SqliteFile:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether one was begun and neither kept nor undone."""
+        """Return whether a transaction was begun and neither kept nor undone."""
         return self._connection.in_transaction
 
     def begin(self) -> None:
@@ -180,7 +182,7 @@ class SqliteFile:
         return not busy
 
     def damage(self) -> list[str]:
-        """What SQLite finds wrong, a line each."""
+        """Return the faults that SQLite finds, a line each."""
         found = [str(line) for (line,) in self._connection.execute("PRAGMA integrity_check")]
         return [] if found == ["ok"] else found
 

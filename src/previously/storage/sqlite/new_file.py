@@ -17,7 +17,7 @@ from previously.core.errors import BadInput, StoreProblem
 from previously.storage.sqlite import SqliteStore
 
 BESIDE = ("-wal", "-shm", "-journal")
-"""How the names of the files end that SQLite keeps beside a database."""
+"""The endings of the files that SQLite keeps beside a database."""
 
 
 @asynccontextmanager
@@ -69,7 +69,7 @@ def _check_free(path: Path, partial: Path) -> None:
 
 
 def _is_in_use(path: Path) -> bool:
-    """Whether somebody has it open: then it cannot go back to being one file."""
+    """Return whether somebody has the database open: then it cannot go back to being one file."""
     try:
         connection = apsw.Connection(str(path))
         try:

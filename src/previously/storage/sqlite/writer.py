@@ -21,7 +21,7 @@ from previously.storage.sqlite.file import SqliteFile
 from previously.storage.tables import Tables, tables_of
 
 GROUP_S = 0.025
-"""How long a transaction goes on taking in work: with the piece it is at by then, well below 50 ms."""
+"""A transaction takes in work for so long: together with the work it is at by then, it stays well below 50 ms."""
 
 MOST_IN_GROUP = 1_000
 

@@ -1,10 +1,9 @@
-"""The tables of answers that models gave, and of what is known of models. Called inside a transaction or snapshot.
-
-Answers of models, so that no request is paid twice, and what is known of models.
+"""The tables of models' answers, so that no request is paid twice, and of facts about models.
 
 An answer is kept by the hash of its whole request, and is its owner's: another story of the owner that asks the very
 same is answered too. It belongs to the story it was kept for, and goes with it, or with any message of it that is
 forgotten, since its text may hold the forgotten words. Answers are a cache: no copy or backup of a story holds any.
+Called inside a transaction or snapshot.
 """
 
 from __future__ import annotations

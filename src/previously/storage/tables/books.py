@@ -1,13 +1,11 @@
-"""The tables of books, and of which stories have them attached. Called inside a transaction or snapshot.
+"""The tables of books, and of the stories that have them attached. Called inside a transaction or snapshot.
 
-What must stay true: no story has a book attached that is not there. Whoever attaches a book holds its row until the
-transaction ends, and whoever destroys one takes the row away first: so of two at once, one sees what the other did.
+A book is a set of lore entries that belongs to an owner. `lore` knows the meaning of its text; here it is JSON under a
+name. Stories of the owner may have it attached, any number of them: so memory crosses from one story to another through
+books, by the choice of a person.
 
-Books: what lore asks of a store beside stories.
-
-A book is a set of lore entries that belongs to an owner. What its text says is the business of `lore`; here it is JSON
-under a name. Stories of the owner may have it attached, any number of them: so memory crosses from one story to another
-through books, by the choice of a person. What must stay true: whatever is attached is there.
+No story has a book attached that is not there. Whoever attaches a book holds its row until the transaction ends, and
+whoever destroys one takes the row away first: so of two at once, one sees the change of the other.
 """
 
 from __future__ import annotations
@@ -118,11 +116,11 @@ class Book:
 
 @dataclass(frozen=True, slots=True)
 class BookInfo:
-    """What is told of a book without reading it."""
+    """A book without its text."""
 
     name: str
     at: str
-    """When it was last kept."""
+    """The time at which it was last kept."""
     size: int
     """Bytes of its text."""
 
@@ -138,10 +136,10 @@ class BookReading(Protocol):
 
 
 def no_such_book(name: str) -> str:
-    """What a person is told who names a book that is not there."""
+    """Return the error sentence for a book that is not there."""
     return f"There is no book named {name!r}."
 
 
 def other_name(name: str, number: int) -> str:
-    """What a book is called that is set aside because its name is taken: 1 is the name itself."""
+    """Return the name of a book that is set aside because its name is taken: 1 is the name itself."""
     return name if number == 1 else f"{name} ({number})"

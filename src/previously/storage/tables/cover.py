@@ -58,7 +58,8 @@ class CoverTable:
             self._write(key, line, *kinds[cover.version], cover)
 
     def _behind_marks(self, key: StoryKey, branch: int, line: int, depth: int) -> list[tuple[int | str, int]]:
-        """Where to look for links that reach `depth`, of the story's chains and those that begin behind marks."""
+        """Find the places from which links may reach `depth`, of the story's chains and those that begin behind
+        marks."""
         longest = self._session.one("longest_version", {"story": key.story, "owner": key.owner})
         if longest is None or longest[0] == 0:
             return []
@@ -130,7 +131,7 @@ class CoverTable:
                 ends[line] = cover.span.last
 
     def _ends_of(self, key: StoryKey, version: int) -> dict[int, int]:
-        """Where a version ends, by the line that says so."""
+        """Find the depths at which a version ends, by line."""
         return dict(self._session.rows("cover_of_version", {"version": version, "owner": key.owner}))
 
     def _forks(self, key: StoryKey) -> dict[int, tuple[int | None, int]]:

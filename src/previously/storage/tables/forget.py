@@ -1,8 +1,8 @@
-"""Destroying what a person wants forgotten. Called inside a transaction of whoever may destroy.
+"""Destroy messages that a person wants forgotten. Called inside a transaction that may destroy.
 
-Rows that others refer to stay, without content, so that paths, positions and ids of all else keep their meaning; what
-follows from content is derived anew: an entry's digest is that of its emptiness, and the nodes from it on are hashed
-again. What must stay true: afterwards `verify` finds nothing, and no byte of what was forgotten is in any table.
+Rows that others refer to stay, without content, so that paths, positions and ids of all else keep their meaning. All
+that is derived from content is derived anew: an entry's digest is that of its emptiness, and the nodes from it on are
+hashed again. Afterwards `verify` finds nothing, and no byte of the forgotten messages is in any table.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TABLES_OF_A_STORY = (
 
 
 def emptied(role: Role) -> Message:
-    """What is left of a message."""
+    """Return the remainder of a forgotten message."""
     return Message(role, (Text(""),))
 
 

@@ -1,18 +1,16 @@
-"""How far a story is indexed, and how changes to its entries reach the index. Called inside a transaction.
-
-Owns the row of a story in `recall_state`. Whoever indexes reads entries first, computes, and writes later: it keeps
-what it made only if this row is still the one it read. So whatever changes what is known of an entry (`forget`, `gc`,
-new attributes) cuts or replaces what is kept of it and changes the row. A story that was never indexed has no row, and
-nothing to be changed; who indexes makes the row before it reads the first entry.
-
-What must stay true: an entry up to `through` has its records, exactly once, unless it was forgotten; rows of blocks
-behind that of `through`, and vectors behind `vectors_through`, count as if they were not there.
-
-What recall asks of a store: that it catches up with what was written, and answers at one moment.
+"""The progress of a story's index, and the way changes to its entries reach the index. Called inside a transaction.
 
 The index lags behind the transcript (docs/decisions/0015): nothing is indexed when a message is added. Before a
-question is asked, `index` is called until nothing waits, or as often as there is time for; what is not indexed yet is
-not found. What is computed and how hits are ranked is the business of `previously.recall`, the same for every store.
+question is asked, `index` is called until nothing waits, or as often as there is time for; an entry that is not indexed
+yet is not found. `previously.recall` decides what is computed and how hits are ranked, the same for every store.
+
+This module owns the row of a story in `recall_state`. The indexer reads entries first, computes, and writes later: it
+keeps its result only if this row is still the one it read. So every change to what is known of an entry (`forget`, `gc`,
+new attributes) cuts or replaces what is kept of it and changes the row. A story that was never indexed has no row, and
+nothing to be changed; the indexer makes the row before it reads the first entry.
+
+An entry up to `through` has its records, exactly once, unless it was forgotten; rows of blocks behind that of
+`through`, and vectors behind `vectors_through`, count as if they were not there.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ NO_ENTRY = -1
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How far a story is indexed."""
+    """The progress of a story's index."""
 
     version: int
     """Of what is computed and how it is kept."""
@@ -49,7 +47,8 @@ class IndexState:
 
 
 def read_state(session: Session, key: StoryKey) -> tuple[str | None, IndexState | None]:
-    """When the story was begun, None if it is not there; and how far it is indexed, None if it never was."""
+    """Return the time at which the story was begun, None if it is not there; and the state of its index, None if it has
+    none."""
     row = session.one("recall_state", values_of(key))
     if row is None:
         return None, None
@@ -103,4 +102,4 @@ MOST_AT_ONCE = 1_000
 """Entries of a batch: a fraction of a second, of which other writers wait for a few hundredths."""
 
 MOST_WAITING = 10_000
-"""Entries that wait are counted up to here."""
+"""More than that many waiting entries are not counted: an exact number helps nobody, and counting takes time."""

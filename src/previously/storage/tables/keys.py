@@ -1,6 +1,4 @@
-"""The table of keys. Called inside a transaction or snapshot in the name of `NOBODY`.
-
-What a server asks of a store besides stories: the keys by which it knows on whose behalf a client asks.
+"""The table of access keys, by which a server knows on whose behalf a client asks. Called in the name of `NOBODY`.
 
 A key itself is never kept: only its hash, by which it is looked up, and its ending, by which a person knows it again.
 The hash has no salt and takes no time on purpose: a key is 256 random bits, which nobody can try out, and looking up a
@@ -55,28 +53,28 @@ class KeyTable:
 
 
 KEY_PREFIX = "pk-"
-"""How our keys begin, so that one that lies about is recognised."""
+"""The beginning of our keys, so that one that lies about is recognised."""
 
 NOBODY = "*"
 """In whose name a database is asked about keys; nobody's stories are of that owner."""
 
 HASH_BYTES = 32
 ENDING = 4
-"""Characters of a key that are kept as they are."""
+"""Characters of a key that are kept as they are: enough to tell one's own keys apart, and no help to guess 256 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessKey:
-    """What is kept of a key."""
+    """An access key as it is kept."""
 
     name: str
-    """What people call it; no two have the same."""
+    """The name that people gave it; no two have the same."""
     owner: str
     """Whose stories it opens."""
     hash: bytes
     ending: str
     at: str
-    """When it was made."""
+    """The time at which it was made."""
 
 
 def key_hash(key: str) -> bytes:

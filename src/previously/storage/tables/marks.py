@@ -45,8 +45,8 @@ class MarkTable:
         return mark, counted[0]
 
     def start_of(self, key: StoryKey, branch: int, scope: str) -> int | None:
-        """Where the chains of a scope begin on the branch; None where it has no such scope. A scope whose mark is
-        retired counts: its cover is kept up for when it is back."""
+        """Return the position at which the chains of a scope begin on the branch; None where it has no such scope. A
+        scope whose mark is retired counts: its cover is kept up for when it is back."""
         if begins_at_front(scope):
             return 0
         if not scope.isdecimal():

@@ -47,7 +47,7 @@ Beside = tuple[int, int, bytes, Sequence[Draft], bytes]
 
 @dataclass(slots=True)
 class _Tip:
-    """Where the path being written ends so far."""
+    """The end of the path that is being written."""
 
     node: int
     hash: bytes
@@ -55,7 +55,7 @@ class _Tip:
     fresh: bool = False
     """The node was made by this very change, so that nothing can hang below it yet."""
     beside: list[Beside] = field(default_factory=list)
-    """What comes beside a message whose place others can see: not before the change itself can be seen."""
+    """Alternatives of a message whose place others can see: they are added when the change itself can be seen."""
 
 
 class PathWriter:

@@ -1,11 +1,9 @@
-"""Lines: how the path of a branch is kept so that reading its end, or any part, never walks the tree.
+"""Read paths: the messages at the positions of a branch, and the tree around them. Called inside a snapshot.
 
-A line holds path rows from its fork on; below the fork its parent's rows hold, and so on up. Each branch writes one
-line. Appending goes on in place. A change that takes rows away is done in place when they serve no other line and are
-few; otherwise the branch gets a new line, written in small transactions while readers still see the old one, and
-published with its head at once.
-
-Reading paths: what stands where on a branch, and the tree around it. Called inside a snapshot.
+A path is kept in lines, so that reading its end, or any part, never walks the tree. A line holds path rows from its
+fork on; below the fork its parent's rows hold, and so on up. Each branch writes one line. Appending goes on in place. A
+change that takes rows away is done in place when they serve no other line and are few; otherwise the branch gets a new
+line, written in small transactions while readers still see the old one, and published with its head at once.
 """
 
 from __future__ import annotations
@@ -91,7 +89,7 @@ class Lines:
         return None
 
     def may_change(self, key: StoryKey, line: int, depth: int) -> bool:
-        """Whether rows of this line from `depth` on may be replaced in place."""
+        """Return whether rows of this line from `depth` on may be replaced in place."""
         _, fork = self._line(key, line)
         values = {"line": line, "depth": depth, "owner": key.owner}
         return depth >= fork and self._session.one("line_serves_another", values) is None
@@ -116,7 +114,7 @@ class PathReader:
         self._lines = lines
 
     def span(self, key: StoryKey, branch: BranchRow, first: int, last: int) -> list[OnPath]:
-        """What stands at positions first to last, as far as the path has them."""
+        """Return the messages at positions first to last, as far as the path has them."""
         within = max(first, 0), min(last, branch.messages - 1)
         return [_on_path(row) for row in self._lines.rows(key, "path_span", branch.line, *within)]
 

@@ -1,7 +1,6 @@
-"""Changing what the index keeps of entries: cutting them out, giving them other times. Called inside a transaction.
+"""Change the index's records of entries: cut them out, or give them other times. Called inside a transaction.
 
-What must stay true: afterwards nothing is left of an entry that was cut, in whatever block; records of others stay as
-they are.
+Afterwards nothing is left of an entry that was cut, in any block; records of others stay as they are.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def _cut_block(session: Session, key: StoryKey, block: int, entries: Collection[
 
 
 def _counts(state: IndexState, block: int) -> bool:
-    """Whether what this block holds is of the index as it is now."""
+    """Return whether the records of this block are of the index as it is now."""
     return state.version == INDEX_VERSION and block <= find_block(state.through)
 
 

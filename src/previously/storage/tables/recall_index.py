@@ -1,21 +1,16 @@
-"""Indexing what is new, in batches. Called inside a snapshot or a transaction.
+"""Write the index of a story in batches, and read it for recall. Called inside a snapshot or a transaction.
 
 A batch is read and computed where nobody waits for it (`read_batch`), then written in one short transaction
-(`keep_batch`), which keeps it only if the story's state is still that in which it was read. What a batch says of a term
-in a block is joined before it is written, so that a thousand messages touch a row once and not for each message.
+(`keep_batch`), which keeps it only if the story's state is still that in which it was read. All that a batch says of a
+term in a block is joined before it is written, so that a thousand messages touch a row once and not for each message.
+An entry is never indexed twice, whoever else indexes; after a crash the index is as it was before or after a batch. A
+new `INDEX_VERSION` begins at the first entry: a block is emptied when it is first written to, and blocks not written to
+yet lie behind `through`.
 
-What must stay true: an entry is never indexed twice, whoever else is at it; after a crash the index is what it was
-before or after a batch. A new `INDEX_VERSION` begins at the first entry: a block is emptied when it is first written
-to, and what was not written to yet lies behind `through`.
-
-The index of a story as recall reads it from tables, and the entries of a path. Called inside a snapshot.
-
-To read the ids of a path takes as long as the path is; but a node always has the same messages before it. So the ids
-of a path are kept, per process, with those of its nodes; of a path that has changed only what comes after the last node
-they have in common is read, which is found by halving. Of the index, what does not change is kept (`kept_index`).
-
-What must stay true: `path_entries` and `story_index` give what holds at the moment of the snapshot, whatever was kept
-before.
+To read the ids of a path takes as long as the path is; but a node always has the same messages before it. So a process
+keeps the ids of a path with those of its nodes. Of a path that has changed it reads only the part after the last node
+they have in common, which it finds by halving. Blocks of the index that do not change are kept too (`recall_cache`).
+`path_entries` and `story_index` give the state at the moment of the snapshot, whatever was kept before.
 """
 
 from __future__ import annotations
@@ -42,7 +37,7 @@ from previously.storage.tables.stories import BranchRow
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is new of some entries, joined by block."""
+    """The new records of some entries, joined by block."""
 
     read: IndexState | None
     """The state in which it was read."""
@@ -55,7 +50,7 @@ class Batch:
     vectors: Sequence[tuple[int, bytes]]
     speakers: Collection[str]
     waiting: int
-    """How many entries are not indexed after it."""
+    """The number of entries that are not indexed after it."""
 
 
 def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: int) -> Batch | None:
@@ -192,7 +187,7 @@ class _TableIndex:
 
 
 def _can_be_kept(term: str) -> bool:
-    """Whether a database can hold it: what a question may hold, and no message."""
+    """Return whether a database can hold the term. A question may hold others; a message never does."""
     return "\x00" not in term and not any("\ud800" <= letter <= "\udfff" for letter in term)
 
 
@@ -231,7 +226,7 @@ class _Path:
         return found
 
     def common(self, nodes: Ids) -> int:
-        """How many nodes this path and another have in common, from the front. Looks at the end first: most paths
+        """Count the nodes that this path and another have in common, from the front. Looks at the end first: most paths
         have grown there, or have a few messages replaced."""
         low, high, step = 0, min(len(nodes), self._messages), 1  # the first `low` are in common, none from `high` on
         while low < high:

@@ -49,5 +49,5 @@ class RecipeTable:
         return [KeptRecipe(*row) for row in rows]
 
     def all_witnessed(self, key: StoryKey) -> bool:
-        """Whether no message says who witnessed it."""
+        """Return whether no message says who witnessed it."""
         return self._session.one("witnessed_entry", {"story": key.story, "owner": key.owner}) is None

@@ -55,7 +55,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was destroyed."""
+    """Counts of destroyed rows."""
 
     entries: int
     versions: int

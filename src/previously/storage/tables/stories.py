@@ -1,7 +1,7 @@
-"""The story and branch tables, and what is kept beside them: moves, leases, header, settings, budget. Called inside a
-transaction or snapshot.
+"""The story and branch tables, and the tables beside them: moves, leases, header, settings, budget.
 
-What recognising a story asks of a store: in which of an owner's stories certain messages occur.
+Also finds the stories of an owner in which certain messages occur, so that a client's story can be recognised. Called
+inside a transaction or snapshot.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class BranchRow:
 
     @property
     def info(self) -> BranchInfo:
-        """What callers of the store see of it."""
+        """Return the branch as callers of the store see it."""
         return BranchInfo(self.name, self.head, self.messages)
 
 
@@ -98,16 +98,16 @@ class StoryTable:
         return [Move(*row) for row in self._session.rows("moves", _values(key))]
 
     def last_changes(self, owner: str) -> dict[int, str]:
-        """When a head of each story last moved."""
+        """Return the time at which a head last moved, by story."""
         rows = self._session.rows("last_changes", {"owner": owner})
         return {story: at for story, at in rows if at is not None}
 
     def has_receipt(self, key: StoryKey, receipt: str) -> bool:
-        """Whether a change with this receipt was made."""
+        """Return whether a change with this receipt was made."""
         return self._session.one("receipt", {**_values(key), "key": receipt}) is not None
 
     def take_lease(self, key: StoryKey, work: str, holder: str, now: str, until: str) -> bool:
-        """Whether the holder has the lease now."""
+        """Take a lease unless another holder has it; return whether the holder has it now."""
         expect_story(self._session, key)
         values = {**_values(key), "work": work, "holder": holder, "now": now, "until": until}
         self._session.run("take_lease", values)
@@ -159,7 +159,8 @@ def story_rows(session: Session, owner: str) -> list[StoryRow]:
 
 
 MOST_HOLDINGS = 2_000
-"""How many pairs of a story and a message are looked at: what occurs in so many stories recognises none."""
+"""The most pairs of a story and a message that are looked at: a message that occurs in so many stories recognises
+none."""
 
 
 @dataclass(frozen=True, slots=True)

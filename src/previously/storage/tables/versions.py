@@ -165,7 +165,7 @@ class VersionTable:
         return (row for row in rows if row[3] in scopes or begins_at_front(row[3]))
 
     def spent(self, owner: str, since: str) -> Cost:
-        """What the owner's folds have cost since that time."""
+        """Sum up the cost of the owner's folds since that time."""
         row = self._session.one("spent", {"owner": owner, "since": since})
         assert row is not None, "a sum is always there"
         return Cost(*row)
