@@ -65,7 +65,9 @@ def _check_mark(row: Row, story: int, branch: BranchRow, findings: Findings) -> 
 class CoverCheck:
     """Checks the cover rows of a story, one branch after another."""
 
-    def __init__(self, session: Session, key: StoryKey, lines: LineMap, made: Mapping[int, Made], findings: Findings):
+    def __init__(
+        self, session: Session, key: StoryKey, lines: LineMap, made: Mapping[int, CheckedVersion], findings: Findings
+    ):
         self._session = session
         self._key = key
         self._lines = lines
@@ -211,7 +213,7 @@ _MAY_HAVE_FORGOTTEN = frozenset({Status.FORGOTTEN.value, Status.BY_HAND.value})
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CheckedVersion:
     """The part of a version that decides which rows it must have in covers."""
 
     kind: str
@@ -231,9 +233,9 @@ class Made:
         return Link(version, self.before or self.scope, self.length, self.key)
 
 
-def check_versions(session: Session, key: StoryKey, nodes: int, findings: Findings) -> dict[int, Made]:
+def check_versions(session: Session, key: StoryKey, nodes: int, findings: Findings) -> dict[int, CheckedVersion]:
     """Check every version but for its key; those that can stand somewhere, by id."""
-    found: dict[int, Made] = {}
+    found: dict[int, CheckedVersion] = {}
     after = 0
     asked = {"story": key.story, "owner": key.owner, "most": ROWS_AT_ONCE}
     while rows := session.rows("check_versions", {**asked, "after": after}):
@@ -246,7 +248,7 @@ def check_versions(session: Session, key: StoryKey, nodes: int, findings: Findin
     return found
 
 
-def check_key(session: Session, key: StoryKey, version: int, made: Made, findings: Findings) -> None:
+def check_key(session: Session, key: StoryKey, version: int, made: CheckedVersion, findings: Findings) -> None:
     """Derive a version's key from the run that ends in its anchor."""
     asked = {"node": made.anchor, "most": made.length, "story": key.story, "owner": key.owner}
     run = [digest for (digest,) in session.rows("check_run", asked)]
@@ -256,7 +258,7 @@ def check_key(session: Session, key: StoryKey, version: int, made: Made, finding
         findings.fault(f"version {version}", "the first message it read is not the one that it is found by")
 
 
-def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> Made | None:
+def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> CheckedVersion | None:
     version, kind, scope, first, last, length, key, before, replaces, status, anchor, reach, firm, read_first = row[:14]
     rest = list(row[14:])
     lists, of_before, of_replaced, of_anchor = rest[:3], rest[3:9], rest[9:12], rest[12:]
@@ -286,7 +288,7 @@ def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> Made
     if is_own(scope) and first != (of_before[5] + 1 if of_before[5] is not None else 0):
         findings.fault(what, f"it begins at {first}, and its chain does not end there")
     known = anchor if key and anchor_story == story and length <= nodes else 0
-    return Made(kind, scope, length, key, before, bool(firm), status in _IN_FORCE, known, read_first)
+    return CheckedVersion(kind, scope, length, key, before, bool(firm), status in _IN_FORCE, known, read_first)
 
 
 def _what_it_says(kind: str, status: str, firm: int, lists: list[str]) -> Iterator[str]:

@@ -51,7 +51,7 @@ def emptied(role: Role) -> Message:
     return Message(role, (Text(""),))
 
 
-class Forgetting:
+class MessageEraser:
     """Finds and destroys entries, with the memory that was made of them."""
 
     def __init__(self, session: Session, lines: Lines, cover: CoverTable) -> None:
