@@ -26,8 +26,13 @@ if TYPE_CHECKING:
     from previously.view.view import View
 
 BUDGET_TOKENS = 2_400
+"""A tenth of the sample story: memory has to stand for nearly all of it."""
+
 LONG_STORY_MESSAGES = 5_000
+"""Enough for dozens of chapters, and for a backbone that tells of them."""
+
 NEWEST_SHOWN = 6
+"""Two or three turns: they fit on a screen together with the bar."""
 
 
 @dataclass

@@ -15,8 +15,8 @@ from previously.cli.arguments import AsJson, Story, name, opened, words
 if TYPE_CHECKING:
     from previously.runtime.lore_edits import LoreListing
 
-SHORT_KEYWORDS = 40
-SHORT_CONTENT = 60
+SHORT_KEYWORDS, SHORT_CONTENT = 40, 60
+"""Characters in the columns of a list: with names and types they fill about the widest line (`output.WIDEST`)."""
 
 EntryName = Annotated[str, typer.Argument(metavar="ENTRY", parser=name, help="The entry, by its name.")]
 Type = Annotated[

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from previously.runtime.recalling import SearchHit
 
 SHOWN = 300
-"""Characters of a message that people are shown, around the first thing it was found by."""
+"""Characters of a message that people are shown, around the first hit: three lines, enough to recognise the place."""
 
 
 def search(

@@ -64,8 +64,10 @@ _ASCII_SIGNS = {section: section[0] for section in _SIGNS} | {
     "free": ".",
 }
 BAR_WIDTH = 60
+"""Fits into a terminal of 80 columns."""
+
 SHORT = 100
-"""Characters of a message in its short form."""
+"""Characters of a message in its short form: one line of the widest output."""
 
 
 def body(message: Message) -> str:

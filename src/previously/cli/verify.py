@@ -21,6 +21,7 @@ NOTE_EVERY_S = 5.0
 """Seconds between two notes of a long check on stderr: often enough to see that it moves, too seldom to fill a log."""
 
 LONGEST_MINUTES = 100 * 366 * 24 * 60
+"""A century: a longer time is a slip, and may lie before the first date that can be computed with."""
 
 
 def minutes(text: str) -> int:

@@ -30,6 +30,7 @@ from typing import Any, TypeVar
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
 from previously.storage.database import Database
+from previously.storage.findings import LOWEST
 from previously.storage.layout import ATTACHED, LISTED, TABLES, WITH_IDS, Column, Table
 from previously.storage.spool import Spool
 from previously.storage.tables import Tables
@@ -41,9 +42,6 @@ CHUNK_ROWS = 500
 CHUNK_BYTES = 2_000_000
 """A chunk is at least one row, at most 500 rows and 2 MB of text: large enough that the questions cost little, small
 enough that both sides of a copy stay within some megabytes of memory."""
-
-LOWEST = -(2**62)
-"""Below every number in the order of which rows are read."""
 
 LONGEST_ID = 18
 """The digits that always fit into 64 bits: a longer number is no id of a database."""
@@ -91,7 +89,7 @@ def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: 
         aside = _taken_in(table, columns)
         session.many(f"copy_into_{table.name}", _turned([*place, *columns]))
         for line in aside:
-            session.run("set_line_aside", {"line": line, **_values(key)})
+            session.run("set_line_aside", {"line": line, **key.values})
         step(len(rows) if table.name == "entry" else 0)
     with Spool(keeping=False) as stored:
         read_story(session, key, stored, step)
@@ -113,9 +111,9 @@ def _own_ids(session: Session, key: StoryKey) -> Ids:
     """The ids of the story's rows."""
     found = {name: array("q") for name in WITH_IDS}
     for name in LISTED:
-        for rows in _onward(session, f"ids_of_{name}", _values(key), (LOWEST,)):
+        for rows in _onward(session, f"ids_of_{name}", key.values, (LOWEST,)):
             found[name].extend(abs(ident) for (ident,) in rows)  # one below 0 is of a line that is being taken away
-    for rows in _onward(session, "ids_of_node", _values(key), (LOWEST, LOWEST)):
+    for rows in _onward(session, "ids_of_node", key.values, (LOWEST, LOWEST)):
         found["node"].extend(node for node, _, _ in rows)
         found["entry"].extend(entry for _, _, entry in rows)
     return {name: _sorted(ids) for name, ids in found.items()}
@@ -146,7 +144,7 @@ def _spooled(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: Step
 
 def _chunks(session: Session, key: StoryKey, table: Table, ids: Ids) -> Iterator[list[Row]]:
     """All rows of a table, in an order that is the same everywhere if the table has one."""
-    query, whose = f"copy_{table.name}", _values(key)
+    query, whose = f"copy_{table.name}", key.values
     if table.name == "story":
         yield session.rows(query, whose)
     elif table.found_by == "id":
@@ -180,7 +178,7 @@ def _groups(session: Session, key: StoryKey, table: Table, ids: Sequence[int]) -
         if any(column.is_long for column in table.columns):
             asked, group = group, []
             sizes: dict[int, int] = dict(
-                session.rows(f"sizes_of_{table.name}", {**_values(key), "ids": json.dumps(asked)})
+                session.rows(f"sizes_of_{table.name}", {**key.values, "ids": json.dumps(asked)})
             )
             for ident in asked:
                 size += sizes.get(ident, 0)
@@ -235,7 +233,7 @@ def _use_up(session: Session, key: StoryKey, ids: Sequence[int]) -> None:
     if not ids:
         return
     texts = dict.fromkeys(("kind", "text", "made_by", "at"), "")
-    row = {**_values(key), "id": ids[-1], "branch": -ids[-1], "seen": b"", **texts}
+    row = {**key.values, "id": ids[-1], "branch": -ids[-1], "seen": b"", **texts}
     table = next(table for table in TABLES if table.name == "mark")
     session.many("copy_into_mark", [[row.get(name, 0) for name in table.names]])
     session.run("delete_mark", {"mark": row["id"], "branch": row["branch"], "owner": key.owner})
@@ -244,10 +242,6 @@ def _use_up(session: Session, key: StoryKey, ids: Sequence[int]) -> None:
 def _turned(rows: Iterable[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
     """Columns of rows, or rows of columns."""
     return zip(*rows, strict=True)
-
-
-def _values(key: StoryKey) -> dict[str, Any]:
-    return {"story": key.story, "owner": key.owner}
 
 
 T = TypeVar("T")

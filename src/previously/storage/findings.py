@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 MOST_FAULTS = 100
+"""More than anybody reads: a file with so many faults is restored, not mended."""
 
 ROWS_AT_ONCE = 2_000
-"""Rows read and held at a time: a megabyte or so, and few enough questions that a check is bound by the disk."""
+"""Rows read and held at a time: messages of some megabytes, so that the memory of a check is flat."""
 
 LOWEST = -(2**63)
+"""The lowest number that a database takes: reading in the order of ids begins here."""
 
 Told = Callable[[str, int], None]
 """Called on the way with the story that is being looked at and how many rows were looked at until now, in all; by the

@@ -33,8 +33,10 @@ ROWS_PER_STAGE = 1_000
 """Some tens of milliseconds: no other writer waits longer."""
 
 ROWS_READ_PER_STAGE = 10_000
+"""They are ids only and nothing is written, so a stage may read more rows than it may delete."""
 
 HIGHEST = 2**62
+"""Above every depth of a path."""
 
 
 def old_leases(session: Session, owner: str, before: str) -> Garbage:
@@ -73,11 +75,11 @@ def take_garbage(session: Session, key: StoryKey, before: str) -> Generator[None
     """Take away all that no branch of the story needs."""
     total = Garbage()
     dead = dead_lines(session, key, before)
-    if session.one("branch_without_line", {"story": key.story, "owner": key.owner}):
+    if session.one("branch_without_line", key.values):
         raise StoreProblem("A story has lost part of its path: `previously verify` says more. Nothing was taken.")
     for line in dead:
         if line.id > 0:
-            session.run("set_line_aside", {"line": line.id, "story": key.story, "owner": key.owner})
+            session.run("set_line_aside", {"line": line.id, **key.values})
     yield
     holders = Holders(session, key)
     if any(not line.published for line in dead):
@@ -90,7 +92,7 @@ def take_garbage(session: Session, key: StoryKey, before: str) -> Generator[None
             chain.freed = 0
             rows = yield from _rested(rows + piece.path_rows)
         total += replace(_without_caches(session, key, line.id, LOWEST), lines=1)
-        session.run("delete_line", {"line": -abs(line.id), "story": key.story, "owner": key.owner})
+        session.run("delete_line", {"line": -abs(line.id), **key.values})
         rows = yield from _rested(rows + 1)  # there may be many without any
     for leaned_on, end in leftovers(session, key, before).items():
         while (last := _counted(session, "last_depth", line=leaned_on, owner=key.owner)) >= end:
@@ -114,13 +116,13 @@ def has_garbage(session: Session, key: StoryKey, before: str) -> bool:
 
 def dead_lines(session: Session, key: StoryKey, before: str) -> list[LineRow]:
     """The lines of a story that go, the newest first."""
-    shown = [row[4] for row in session.rows("branch_rows", {"story": key.story, "owner": key.owner})]
+    shown = [row[4] for row in session.rows("branch_rows", key.values)]
     return LineMap.read(session, key).dead(shown, before)
 
 
 def leftovers(session: Session, key: StoryKey, before: str) -> dict[int, int]:
     """The lines of a story with rows behind all that others lean on, and from where on those can go."""
-    shown = [row[4] for row in session.rows("branch_rows", {"story": key.story, "owner": key.owner})]
+    shown = [row[4] for row in session.rows("branch_rows", key.values)]
     found = LineMap.read(session, key).leftovers(shown, before)
     return {
         line: end for line, end in found.items() if _counted(session, "last_depth", line=line, owner=key.owner) >= end
@@ -155,7 +157,7 @@ class Holders:
 
     def __init__(self, session: Session, key: StoryKey) -> None:
         self._session = session
-        self._asked = {"story": key.story, "owner": key.owner, "most": ROWS_READ_PER_STAGE}
+        self._asked = {**key.values, "most": ROWS_READ_PER_STAGE}
         self._nodes: set[int] = set()
         self._heads: set[int] = set()
         self._after = {"moves_after": 0, "anchors_after": 0}
@@ -229,7 +231,7 @@ class Chain:
 
     def __init__(self, session: Session, key: StoryKey, line: LineRow, holders: Holders) -> None:
         self._session = session
-        self._asked = {"story": key.story, "owner": key.owner}
+        self._asked = key.values
         self._line = abs(line.id)
         self._fork = line.fork
         self._holders = holders

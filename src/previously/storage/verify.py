@@ -36,7 +36,7 @@ def check_messages(session: Session, key: StoryKey, findings: Findings) -> int:
     """Check nodes, then entries; how many nodes the story has."""
     entries = array("q")
     after = {"parent": LOWEST, "entry": LOWEST}
-    asked = {"story": key.story, "owner": key.owner, "most": ROWS_AT_ONCE}
+    asked = {**key.values, "most": ROWS_AT_ONCE}
     while rows := session.rows("check_nodes", {**asked, **after}):
         for row in rows:
             _check_node(row, key.story, findings)
@@ -83,7 +83,7 @@ def _check_entries(session: Session, key: StoryKey, held: array[int], findings: 
 def _entry_rows(session: Session, key: StoryKey, entries: list[int], findings: Findings) -> list[Row]:
     """The rows of these entries; one by one where some cannot be read."""
     try:
-        return session.rows("check_entries", {"ids": json.dumps(entries), "story": key.story, "owner": key.owner})
+        return session.rows("check_entries", {"ids": json.dumps(entries), **key.values})
     except Damaged as damage:
         if len(entries) == 1:
             findings.fault(f"entry {entries[0]}", f"{damage.what} in it {damage.why}")
@@ -112,6 +112,7 @@ def _check_entry(row: Row, story: int, findings: Findings) -> None:
 
 
 MOST_STRAYS = 1_000
+"""Rows of no story that are read: ten times the faults that are listed, the others are not even counted."""
 
 
 def check_story(session: Session, owner: str, story: int, before: str, findings: Findings) -> None:
@@ -183,7 +184,7 @@ def _check_story_row(row: StoryRow, branches: list[BranchRow], findings: Finding
 
 def _check_attached(session: Session, key: StoryKey, findings: Findings) -> None:
     """Every book that is attached is there, each at a place of its own."""
-    rows = session.rows("check_attached", {"story": key.story, "owner": key.owner})
+    rows = session.rows("check_attached", key.values)
     for number, (name, position, owner) in enumerate(rows):
         if owner is None:
             findings.fault(f"attached book {name!r}", "there is no such book")
@@ -196,7 +197,7 @@ def _check_moves(session: Session, key: StoryKey, branches: list[BranchRow], fin
     """Every head that a branch left or came to is there, and the last one is where it is now."""
     ends: dict[int, int] = {}
     after = 0
-    asked = {"story": key.story, "owner": key.owner, "most": ROWS_AT_ONCE}
+    asked = {**key.values, "most": ROWS_AT_ONCE}
     while rows := session.rows("check_moves", {**asked, "after": after}):
         for row in rows:
             _check_move(row, key.story, findings)

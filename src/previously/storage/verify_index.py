@@ -15,8 +15,7 @@ from previously.core.messages import Entry
 from previously.recall.index import FACT, INDEX_VERSION, POSTING, find_block, index_entry, read_entry_facts
 from previously.recall.vectors import DIMENSIONS
 from previously.storage.findings import ROWS_AT_ONCE, Findings
-from previously.storage.tables.index_state import IndexState, values_of
-from previously.storage.tables.records import StoryKey
+from previously.storage.tables.records import IndexState, StoryKey
 from previously.storage.tables.rows import entry_of
 from previously.storage.tables.session import Row, Session
 
@@ -27,7 +26,7 @@ def check_index(session: Session, key: StoryKey, state: IndexState, findings: Fi
     """Check what is kept of a story. What another version made is made anew when it is needed."""
     if state.version != INDEX_VERSION:
         return
-    asked = {**values_of(key), "last": find_block(state.through)}
+    asked = {**key.values, "last": find_block(state.through)}
     kept = {block for (block,) in session.rows("check_blocks", asked)}
     speakers: set[str] = set()
     for block, rows in groupby(_entries(session, key, state.through), key=lambda row: find_block(row[0])):
@@ -52,7 +51,7 @@ def check_index(session: Session, key: StoryKey, state: IndexState, findings: Fi
 def _entries(session: Session, key: StoryKey, through: int) -> Iterator[Row]:
     """The entries that are indexed, in order."""
     after = -1
-    while rows := session.rows("entries_to_index", {"after": after, "most": ROWS_AT_ONCE, **values_of(key)}):
+    while rows := session.rows("entries_to_index", {"after": after, "most": ROWS_AT_ONCE, **key.values}):
         for row in rows:
             if row[0] > through:
                 return
@@ -76,7 +75,7 @@ def _check_block(session: Session, key: StoryKey, block: int, entries: Sequence[
         for term, record in indexed.postings.items():
             postings[term] += record
         facts += indexed.facts
-    own = values_of(key)
+    own = key.values
     found = session.rows("facts", {"first": block, "last": block, **own})
     what = f"index, block {block}"
     if not _same({block: facts}, dict(found), FACT.itemsize):

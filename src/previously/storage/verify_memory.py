@@ -237,7 +237,7 @@ def check_versions(session: Session, key: StoryKey, nodes: int, findings: Findin
     """Check every version but for its key; those that can stand somewhere, by id."""
     found: dict[int, CheckedVersion] = {}
     after = 0
-    asked = {"story": key.story, "owner": key.owner, "most": ROWS_AT_ONCE}
+    asked = {**key.values, "most": ROWS_AT_ONCE}
     while rows := session.rows("check_versions", {**asked, "after": after}):
         for row in rows:
             made = _check_version(row, key.story, nodes, findings)
@@ -250,7 +250,7 @@ def check_versions(session: Session, key: StoryKey, nodes: int, findings: Findin
 
 def check_key(session: Session, key: StoryKey, version: int, made: CheckedVersion, findings: Findings) -> None:
     """Derive a version's key from the run that ends in its anchor."""
-    asked = {"node": made.anchor, "most": made.length, "story": key.story, "owner": key.owner}
+    asked = {"node": made.anchor, "most": made.length, **key.values}
     run = [digest for (digest,) in session.rows("check_run", asked)]
     if span_key(run) != made.key:
         findings.fault(f"version {version}", f"its key is not that of the messages that end in node {made.anchor}")

@@ -36,7 +36,7 @@ class LineMap:
     @classmethod
     def read(cls, session: Session, key: StoryKey) -> LineMap:
         """The story's lines."""
-        rows = session.rows("check_lines", {"story": key.story, "owner": key.owner})
+        rows = session.rows("check_lines", key.values)
         return cls(LineRow(*row) for row in rows)
 
     def leaned_on(self, lines: Iterable[int]) -> set[int]:

@@ -33,10 +33,13 @@ from previously.storage.tables.session import Row
 T = TypeVar("T")
 
 ATTEMPTS = 4
+"""A deadlock or a lost connection is an accident once or twice; at the fourth time in a row it is none."""
+
 CONNECT_S = 10
+"""A server that takes longer to answer is down or behind a wrong address."""
+
 WAIT_S = 30.0
 """A server that is restarted is back within seconds; after half a minute of waiting it is down."""
-
 
 LIFETIME_S = 30.0
 """A connection keeps the plans of its queries: those made while a story was short are bad once it is long."""

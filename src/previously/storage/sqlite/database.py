@@ -23,6 +23,7 @@ from previously.storage.tables.records import StoryKey
 T = TypeVar("T")
 
 READERS = 4
+"""Threads that read at once. They share one interpreter: more of them would wait for it, each with a cache of its own."""
 
 
 class SqliteDatabase:

@@ -27,16 +27,17 @@ SOUND_SQLITE = 3_051_003
 """Earlier releases can corrupt a database when a WAL file is reset while another process reads it."""
 
 BUSY_WAIT_S = 0.0015
+"""Short beside the 25 ms that another process writes at a time, and long enough not to keep a core busy."""
+
 BUSY_GIVE_UP_S = 30.0
 """Other processes hold the write lock for milliseconds; half a minute of waiting means that something hangs."""
 
-
 READER_WAIT_MS = 2_000
-"""A view reads for some tenths of a second: a reader of an older moment that takes longer than this may take minutes,
-and the caller is told that the log cannot be emptied now."""
+"""Ordinary reads end well within it. A reader of an older moment that takes longer may take minutes: the caller is told
+that the log cannot be emptied now."""
 
 WRITER_CACHE_KIB, READER_CACHE_KIB = 16_000, 4_000
-"""Flat, whatever the file's size."""
+"""One writer and `READERS` readers take 32 MB together, whatever the file's size."""
 
 SYNCHRONOUS = "full"
 """With less, what was acknowledged can be lost with the power (`docs/durability.md`)."""

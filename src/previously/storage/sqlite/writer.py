@@ -24,6 +24,7 @@ GROUP_S = 0.025
 """A transaction takes in work for so long: together with the work it is at by then, it stays well below 50 ms."""
 
 MOST_IN_GROUP = 1_000
+"""`GROUP_S` is over before so many jobs are done; the benchmark of durability gives 1, to compare."""
 
 Staged = Callable[[Tables], Generator[None, None, Any]]
 

@@ -8,15 +8,10 @@ Called inside a transaction or snapshot.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from previously.core.json_values import clean
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import expect_story
-
-if TYPE_CHECKING:
-    pass
 
 
 class AnswerTable:
@@ -35,7 +30,7 @@ class AnswerTable:
     ) -> None:
         """Keep an answer, unless what it answers was forgotten meanwhile; those that are too many go."""
         expect_story(self._session, key)
-        of = {"story": key.story, "owner": key.owner}
+        of = key.values
         if node and self._session.one("node_hash", {"node": node, **of}) != (seen,):
             return
         if is_storable(text):

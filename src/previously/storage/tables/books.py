@@ -54,17 +54,17 @@ class BookTable:
         expect_story(self._session, key)
         if self._session.one("hold_book", {"owner": key.owner, "name": name}) is None:
             raise BadInput(no_such_book(name))
-        self._session.run("attach_book", {**_values(key), "name": name})
+        self._session.run("attach_book", {**key.values, "name": name})
 
     def detach(self, key: StoryKey, name: str) -> bool:
         """Detach a book; whether it was attached."""
         found = self._is_attached(key, name)
-        self._session.run("detach_book", {**_values(key), "name": name})
+        self._session.run("detach_book", {**key.values, "name": name})
         return found
 
     def attached(self, key: StoryKey) -> list[str]:
         """The books that a story has attached, in order."""
-        return [name for (name,) in self._session.rows("attached_books", _values(key))]
+        return [name for (name,) in self._session.rows("attached_books", key.values)]
 
     def whole(self, key: StoryKey) -> Iterator[list[Row]]:
         """For copying: place, name, text and time of each book that the story has attached, one at a time."""
@@ -77,7 +77,7 @@ class BookTable:
         stays as it is, and the one that comes is kept under another name."""
         for _, name, body, at in rows:
             free = (one for one in _names(name) if not self._is_attached(key, one))
-            self._session.run("attach_book", {**_values(key), "name": self._kept(key.owner, free, body, at)})
+            self._session.run("attach_book", {**key.values, "name": self._kept(key.owner, free, body, at)})
 
     def take_in_beside(self, owner: str, book: Book) -> None:
         """The same for a book that no story has attached."""
@@ -93,15 +93,11 @@ class BookTable:
         raise AssertionError("there is no end of names")
 
     def _is_attached(self, key: StoryKey, name: str) -> bool:
-        return self._session.one("book_attached", {**_values(key), "name": name}) is not None
+        return self._session.one("book_attached", {**key.values, "name": name}) is not None
 
 
 def _names(name: str) -> Iterator[str]:
     return (other_name(name, number) for number in count(1))
-
-
-def _values(key: StoryKey) -> dict[str, Any]:
-    return {"story": key.story, "owner": key.owner}
 
 
 @dataclass(frozen=True, slots=True)

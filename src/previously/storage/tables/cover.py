@@ -60,7 +60,7 @@ class CoverTable:
     def _behind_marks(self, key: StoryKey, branch: int, line: int, depth: int) -> list[tuple[int | str, int]]:
         """Find the places from which links may reach `depth`, of the story's chains and those that begin behind
         marks."""
-        longest = self._session.one("longest_version", {"story": key.story, "owner": key.owner})
+        longest = self._session.one("longest_version", key.values)
         if longest is None or longest[0] == 0:
             return []
         # A link that reaches `depth` begins, or goes on from one that ends, less than the longest run before it.
@@ -75,7 +75,7 @@ class CoverTable:
 
     def _own_chains(self, key: StoryKey, line: int, depth: int, length: int) -> Iterator[tuple[int | str, int]]:
         """The same of chains that know no marks."""
-        asked = {"story": key.story, "owner": key.owner, "depth": depth, "length": length}
+        asked = {**key.values, "depth": depth, "length": length}
         links = self._session.rows("own_links", asked)
         forks = self._forks(key) if links else {}
         for before, first, scope in links:
@@ -90,7 +90,7 @@ class CoverTable:
         if not chained:
             return
         forks = self._forks(key)
-        branches = self._session.rows("branch_rows", {"story": key.story, "owner": key.owner})
+        branches = self._session.rows("branch_rows", key.values)
         for version in chained:
             self._find(key, version, branches, forks)
 
@@ -136,7 +136,7 @@ class CoverTable:
 
     def _forks(self, key: StoryKey) -> dict[int, tuple[int | None, int]]:
         """Parent and fork of every line of a story."""
-        rows = self._session.rows("lines_of_story", {"story": key.story, "owner": key.owner})
+        rows = self._session.rows("lines_of_story", key.values)
         return {line: (parent, fork) for line, parent, fork in rows}
 
     def inherit(self, key: StoryKey, from_line: int, to_line: int, parent: int | None, fork: int) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Any
 
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
 from previously.core.messages import Message, Role, Text
@@ -64,12 +63,12 @@ class MessageEraser:
         found: set[int] = set()
         for depth in range(max(first, 0), min(last, branch.messages - 1) + 1):
             node, _, parent = self._lines.node_at(key, branch.line, depth)
-            (standing,) = there(self._session.one("node_entry", {"node": node, **_values(key)}), f"node {node}")
+            (standing,) = there(self._session.one("node_entry", {"node": node, **key.values}), f"node {node}")
             found.add(standing)
-            siblings = self._session.rows("node_siblings", {"parent": parent, **_values(key)})
+            siblings = self._session.rows("node_siblings", {"parent": parent, **key.values})
             found |= {row[3] for row in siblings if row[3] not in found and not self._stands(key, row[3])}
         wordings: dict[int, set[int]] = {}
-        for entry, replaces in self._session.rows("rewordings", _values(key)):
+        for entry, replaces in self._session.rows("rewordings", key.values):
             wordings.setdefault(entry, set()).add(replaces)
             wordings.setdefault(replaces, set()).add(entry)
         to_follow = list(found)
@@ -91,14 +90,14 @@ class MessageEraser:
         """The entries that leave these traces, and whether that is certain."""
         found, certain = set[int](), True
         for said, hashes in traces.items():
-            saying = {row[0] for row in self._session.rows("entries_saying", {"digest": said, **_values(key)})}
+            saying = {row[0] for row in self._session.rows("entries_saying", {"digest": said, **key.values})}
             there = self._entries_with(key, hashes) & saying
             certain = certain and bool(there or len(saying) <= 1)
             found |= there or (saying if len(saying) == 1 else set())
         return found, certain
 
     def _entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
-        asked = {"hashes": json.dumps([one.hex() for one in hashes]), **_values(key)}
+        asked = {"hashes": json.dumps([one.hex() for one in hashes]), **key.values}
         return {entry for (entry,) in self._session.rows("nodes_with_hash", asked)}
 
     def entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
@@ -117,7 +116,7 @@ class MessageEraser:
         self._session.many("set_node_hash", ((new, node, key.owner) for node, new in fresh.items()))
         made = [
             (version, status)
-            for version, anchor, status in self._session.rows("version_anchors", _values(key))
+            for version, anchor, status in self._session.rows("version_anchors", key.values)
             if anchor in fresh or not anchor  # where it was made is not known of the oldest
         ]
         versions = [version for version, status in made if status != Status.BY_HAND]
@@ -127,33 +126,29 @@ class MessageEraser:
         self._session.many("forget_key", ((version, key.owner) for version in by_hand))
         entries_forgotten(self._session, key, own)
         for table in ("recipe", "epoch", "answer"):  # these may hold it, word for word or retold
-            self._session.run(f"delete_story_{table}", _values(key))
+            self._session.run(f"delete_story_{table}", key.values)
         return Forgotten(len(own), len(versions))
 
     def _from(self, key: StoryKey, entries: Collection[int]) -> list[Row]:
         """The nodes of entries and all nodes behind them: node, parent, the parent's hash, digest, entry, hash."""
-        return self._session.rows("nodes_from", {"entries": json.dumps(sorted(entries)), **_values(key)})
+        return self._session.rows("nodes_from", {"entries": json.dumps(sorted(entries)), **key.values})
 
     def story(self, key: StoryKey) -> None:
         """Destroy all rows of a story."""
         for table in TABLES_OF_A_STORY:
-            self._session.run(f"delete_story_{table}", _values(key))
-        self._session.run("delete_story", _values(key))
+            self._session.run(f"delete_story_{table}", key.values)
+        self._session.run("delete_story", key.values)
 
     def _stands(self, key: StoryKey, entry: int) -> bool:
-        for _, _, _, messages, line in self._session.rows("branch_rows", _values(key)):
+        for _, _, _, messages, line in self._session.rows("branch_rows", key.values):
             if self._lines.last_place(key, line, messages - 1, entry) is not None:
                 return True
         return False
 
     def _empty(self, key: StoryKey, entry: int) -> Message:
-        return _emptied(there(self._session.one("entry_role", {"entry": entry, **_values(key)}), f"entry {entry}"))
+        return _emptied(there(self._session.one("entry_role", {"entry": entry, **key.values}), f"entry {entry}"))
 
 
 @decoding("a message")
 def _emptied(row: Row) -> Message:
     return emptied(Role(row[0]))
-
-
-def _values(key: StoryKey) -> dict[str, Any]:
-    return {"story": key.story, "owner": key.owner}

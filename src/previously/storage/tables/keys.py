@@ -59,6 +59,8 @@ NOBODY = "*"
 """In whose name a database is asked about keys; nobody's stories are of that owner."""
 
 HASH_BYTES = 32
+"""As many as a key has random bytes: a shorter hash would be easier to hit than the key."""
+
 ENDING = 4
 """Characters of a key that are kept as they are: enough to tell one's own keys apart, and no help to guess 256 bits."""
 

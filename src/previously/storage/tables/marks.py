@@ -64,7 +64,7 @@ class MarkTable:
         at once."""
         found = self._session.one("mark_behind", {"branch": branch.id, "origin": mark.origin, "owner": key.owner})
         self._session.many("retire_mark", ((one, branch.id, key.owner) for one in retires))
-        newest = self._session.one("newest_version_id", {"story": key.story, "owner": key.owner})
+        newest = self._session.one("newest_version_id", key.values)
         new = self._insert(
             key,
             branch.id,

@@ -31,6 +31,7 @@ ROWS_PER_STAGE = 1_000
 """Some tens of milliseconds of writing: no other writer waits longer."""
 
 _DIGEST_COLUMN = 8
+"""The place of the digest in `entry_row`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,8 @@ class PathWriter:
     ) -> int:
         """Siblings at a place, those that are not there yet by digest; how many were added. `chosen` is the digest of
         the one on the path, which a line that is not published yet does not show."""
-        present = {chosen} | {digest for (digest,) in self._session.rows("sibling_digests", _at(key, parent))}
+        siblings = self._session.rows("sibling_digests", {"parent": parent, **key.values})
+        present = {chosen, *(digest for (digest,) in siblings)}
         fresh: dict[bytes, tuple[Any, ...]] = {}
         for draft in drafts:
             row = entry_row(0, key.owner, key.story, draft, None)
@@ -204,7 +206,7 @@ class PathWriter:
             else:
                 entry, digest = step.entry, self._digest(key, step)
                 if not tip.fresh:
-                    existing = self._session.one("node_at", {**_at(key, tip.node), "entry": entry})
+                    existing = self._session.one("node_at", {"parent": tip.node, "entry": entry, **key.values})
             if existing is None:
                 node = next(new_nodes, 0)
                 if not node:  # behind a new node all are new
@@ -246,7 +248,7 @@ class PathWriter:
             self._session.run("insert_receipt", {**values, "key": receipt})
 
     def _expect(self, key: StoryKey, branch: BranchRow) -> None:
-        row = self._session.one("branch_named", {"story": key.story, "owner": key.owner, "name": branch.name})
+        row = self._session.one("branch_named", {**key.values, "name": branch.name})
         if row != (branch.id, branch.name, branch.head, branch.messages, branch.line):
             raise HeadMoved(f"Branch {branch.name!r} has moved on since it was read.")
 
@@ -257,12 +259,8 @@ class PathWriter:
     def _digest(self, key: StoryKey, step: Kept | Reuse) -> bytes:
         if isinstance(step, Kept):
             return step.digest
-        row = self._session.one("entry_digest", {"entry": step.entry, "story": key.story, "owner": key.owner})
+        row = self._session.one("entry_digest", {"entry": step.entry, **key.values})
         if row is None:
             raise ValueError(f"entry {step.entry} is not of this story")
         digest: bytes = row[0]
         return digest
-
-
-def _at(key: StoryKey, parent: int) -> dict[str, object]:
-    return {"story": key.story, "parent": parent, "owner": key.owner}

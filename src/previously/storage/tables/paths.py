@@ -125,17 +125,17 @@ class PathReader:
     def siblings(self, key: StoryKey, branch: BranchRow, position: int) -> list[OnPath]:
         """All that ever stood at a position after the same messages, the oldest first."""
         _, _, parent = self._lines.node_at(key, branch.line, position)
-        values = {"story": key.story, "owner": key.owner, "parent": parent}
+        values = {**key.values, "parent": parent}
         return [_on_path(row) for row in self._session.rows("node_siblings", values)]
 
     def position_of(self, key: StoryKey, branch: BranchRow, node: int) -> int | None:
         """The last place on the branch where the entry of a node stands."""
-        found = self._session.one("node_entry", {"node": node, "story": key.story, "owner": key.owner})
+        found = self._session.one("node_entry", {"node": node, **key.values})
         return None if found is None else self._lines.last_place(key, branch.line, branch.messages - 1, found[0])
 
     def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
         """The last messages of the path that ends in a node, in order."""
-        values = {"node": node, "most": most, "story": key.story, "owner": key.owner}
+        values = {"node": node, "most": most, **key.values}
         return [_on_path(row) for row in self._session.rows("leading_to", values)]
 
 

@@ -26,10 +26,10 @@ from previously.recall.index import INDEX_VERSION, Block, Ids, find_block, index
 from previously.recall.outline import PathEntries
 from previously.recall.search import InMemoryIndex, StoryIndex
 from previously.recall.vectors import WordTable
-from previously.storage.tables.index_state import MOST_WAITING, IndexState, keep_state, read_state, values_of
+from previously.storage.tables.index_state import MOST_WAITING, keep_state, read_state
 from previously.storage.tables.paths import Lines, Segment
 from previously.storage.tables.recall_cache import KeptIndex, KeptIndexes, KeptPath, KeptPaths
-from previously.storage.tables.records import StoryKey
+from previously.storage.tables.records import IndexState, StoryKey
 from previously.storage.tables.rows import entry_of
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
@@ -62,7 +62,7 @@ def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: i
     if read is None:
         return Batch(None, start, start, {}, {}, (), (), 0)
     after = start.through if table is None else min(start.through, start.vectors_through)
-    rows = session.rows("entries_to_index", {"after": after, "most": most, **values_of(key)})
+    rows = session.rows("entries_to_index", {"after": after, "most": most, **key.values})
     if not rows and start == read:
         return None
     postings: defaultdict[tuple[int, str], bytearray] = defaultdict(bytearray)
@@ -88,7 +88,7 @@ def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: i
     )
     waiting = 0
     if len(rows) == most:
-        counted = session.one("count_to_index", {"after": last, "most": MOST_WAITING, **values_of(key)})
+        counted = session.one("count_to_index", {"after": last, "most": MOST_WAITING, **key.values})
         waiting = counted[0] if counted else 0
     return Batch(read, start, end, postings, facts, vectors, speakers, waiting)
 
@@ -97,11 +97,11 @@ def keep_batch(session: Session, key: StoryKey, batch: Batch) -> bool:
     """Write a batch; False if it has to be read anew, because the story was indexed, or changed, meanwhile."""
     _, now = read_state(session, key)
     if now is None:
-        session.run("insert_recall_state", {"version": INDEX_VERSION, **values_of(key)})
+        session.run("insert_recall_state", {"version": INDEX_VERSION, **key.values})
     if now is None or now != batch.read:
         return False
     start, end = batch.start, batch.end
-    own = {"first": find_block(start.through) + 1, "last": find_block(end.through), **values_of(key)}
+    own = {"first": find_block(start.through) + 1, "last": find_block(end.through), **key.values}
     session.run("delete_postings", own)
     session.run("delete_facts", own)
     session.many(
@@ -143,7 +143,7 @@ class _TableIndex:
     def __init__(self, session: Session, key: StoryKey, state: IndexState, kept: KeptIndex) -> None:
         self._session = session
         self._last = find_block(state.through)
-        self._asked = values_of(key)
+        self._asked = key.values
         self._vectors_through = state.vectors_through
         self._kept = kept
 

@@ -87,7 +87,7 @@ class VersionTable:
             if other is not None:
                 raise BadInput(f"Version {ident} was not in force, and version {other.id} made in its place.")
         new = restate(old, status, reason)
-        values = {"version": ident, "story": key.story, "owner": key.owner}
+        values = {"version": ident, **key.values}
         self._session.run("set_status", {**values, "status": status.value, "reason": new.made.reason})
         if old.made.status in IN_FORCE and status not in IN_FORCE:
             self._cover.out_of_force(key, self._built_on(key, ident))
@@ -103,7 +103,7 @@ class VersionTable:
 
     def find(self, key: StoryKey, version: int) -> Version | None:
         """The story's version of that id."""
-        row = self._session.one("version", {"version": version, "story": key.story, "owner": key.owner})
+        row = self._session.one("version", {"version": version, **key.values})
         return version_of(row) if row else None
 
     def get(self, key: StoryKey, version: int) -> Version:
@@ -112,18 +112,18 @@ class VersionTable:
 
     def all(self, key: StoryKey) -> list[Version]:
         """Every version of a story, the oldest first."""
-        return [version_of(row) for row in self._session.rows("versions", {"story": key.story, "owner": key.owner})]
+        return [version_of(row) for row in self._session.rows("versions", key.values)]
 
     def newest(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, beyond: int) -> list[Version]:
         """The newest versions of a kind, scope and status that stand for more than `beyond` messages, newest first."""
         asked = {"kind": kind.value, "scope": scope, "status": status.value, "most": most, "beyond": beyond}
-        rows = self._session.rows("newest_versions", {**asked, "story": key.story, "owner": key.owner})
+        rows = self._session.rows("newest_versions", {**asked, **key.values})
         return [version_of(row) for row in rows]
 
     def notes(self, key: StoryKey, kind: Kind, scope: str, firsts: Sequence[bytes]) -> list[Version]:
         """Those in force of a kind and scope whose first message has one of these digests, oldest first."""
         asked = {"kind": kind.value, "scope": scope, "firsts": json.dumps([first.hex() for first in firsts if first])}
-        rows = self._session.rows("notes", {**asked, "story": key.story, "owner": key.owner})
+        rows = self._session.rows("notes", {**asked, **key.values})
         return [version_of(row) for row in rows]
 
     def live(
@@ -172,12 +172,12 @@ class VersionTable:
 
     def _built_on(self, key: StoryKey, version: int) -> list[int]:
         """A version of the story and all that is built on it, earlier ones first."""
-        rows = self._session.rows("built_on", {"version": version, "story": key.story, "owner": key.owner})
+        rows = self._session.rows("built_on", {"version": version, **key.values})
         return [ident for (ident,) in rows]
 
     def _run_at(self, key: StoryKey, version: NewVersion) -> list[bytes]:
         """The digests of the run that ends in the version's anchor, as they are now."""
-        values = {"node": version.anchor, "most": len(version.span), "story": key.story, "owner": key.owner}
+        values = {"node": version.anchor, "most": len(version.span), **key.values}
         return [digest for (digest,) in self._session.rows("check_run", values)]
 
     def _same_fold(self, key: StoryKey, version: NewVersion) -> Version | None:
