@@ -207,12 +207,12 @@ class Layer:
 
 def resolve(layers: Sequence[Layer]) -> Settings:
     """The settings in force, later layers winning over earlier ones and all of them over the preset."""
-    return Settings(**{key: value for key, (value, _) in _weighed(layers).items()})
+    return Settings(**{key: value for key, (value, _) in _weigh(layers).items()})
 
 
 def explained(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
     """Every setting as `{"value", "from"}`: what is in force, and the variable, file, preset or story that says so."""
-    return {key: {"value": value, "from": source} for key, (value, source) in _weighed(layers).items()}
+    return {key: {"value": value, "from": source} for key, (value, source) in _weigh(layers).items()}
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
@@ -273,7 +273,7 @@ def no_setting(called: str, meant: str) -> BadInput:
     return BadInput(f"{called} is no setting of Previously{hint}; docs/settings.md lists them.")
 
 
-def _weighed(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
+def _weigh(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
     """Every setting with its value and where that comes from."""
     given: dict[str, tuple[Any, str]] = {}
     for layer in layers:

@@ -240,7 +240,7 @@ _DEEDS = {
 """Words for folds that do something else to messages than to fold them, and for the result."""
 
 
-def _did(done: FoldDone) -> str:
+def _describe_fold(done: FoldDone) -> str:
     """Say what a fold did to its messages."""
     from previously.folds.amend import AMENDED
 
@@ -276,7 +276,7 @@ def print_folds(report: FoldReport, *, planned: bool) -> None:
         console.print(f"A chapter{title} {verb} with message {end.position}: {end.reason}.", soft_wrap=True)
     for done in report.folds:
         console.print(
-            f"{str(done.span).capitalize()} {_did(done)} ({done.reason}): "
+            f"{str(done.span).capitalize()} {_describe_fold(done)} ({done.reason}): "
             f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}.",
             soft_wrap=True,
         )

@@ -46,7 +46,7 @@ def finish() -> bool:
         sys.stdout.flush()
     except (OSError, ValueError) as error:
         _discard()
-        return _reader_left(error)
+        return _has_reader_left(error)
     return True
 
 
@@ -60,7 +60,7 @@ def data(text: str) -> None:
     try:
         typer.echo(text)
     except OSError as error:
-        if _reader_left(error):
+        if _has_reader_left(error):
             _leave()
         raise
 
@@ -90,13 +90,13 @@ def complain(sentence: str) -> None:
 
 def console() -> Console:
     """Return the console on which results for people are printed."""
-    return _console(stderr=False)
+    return _make_console(stderr=False)
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Progress]:
     """A progress bar on stderr for as long as the block lasts; only a terminal shows one."""
-    target = _console(stderr=True)
+    target = _make_console(stderr=True)
     if not target.is_terminal:
         yield _no_progress
         return
@@ -117,7 +117,9 @@ def printable(text: str) -> str:
     """The text with every control character but line ends and tabs made visible."""
     if text.isprintable():
         return text
-    return "".join(char if char in "\n\t" or not _controls(char) else _picture(char) for char in _lines(text))
+    return "".join(
+        char if char in "\n\t" or not _is_control(char) else _draw_control(char) for char in _normalize_ends(text)
+    )
 
 
 def from_model(story: str, nothing: str, by_hand: str = "") -> str:
@@ -143,20 +145,20 @@ def takes_unicode(stream: TextIO) -> bool:
     return (stream.encoding or "").lower().replace("-", "").startswith("utf")
 
 
-def _lines(text: str) -> str:
+def _normalize_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _controls(char: str) -> bool:
+def _is_control(char: str) -> bool:
     """Control characters, and the marks that reorder the text around them."""
     return unicodedata.category(char) == "Cc" or char in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
-def _picture(char: str) -> str:
+def _draw_control(char: str) -> str:
     return chr(0x2400 + ord(char)) if ord(char) < 0x20 else "\N{REPLACEMENT CHARACTER}"
 
 
-def _console(*, stderr: bool) -> Console:
+def _make_console(*, stderr: bool) -> Console:
     from rich.console import Console
 
     class Ours(Console):
@@ -173,7 +175,7 @@ def _console(*, stderr: bool) -> Console:
     return ours
 
 
-def _reader_left(error: OSError | ValueError) -> bool:
+def _has_reader_left(error: OSError | ValueError) -> bool:
     # Windows reports a closed pipe as an invalid argument.
     return isinstance(error, BrokenPipeError) or (os.name == "nt" and getattr(error, "errno", 0) == errno.EINVAL)
 

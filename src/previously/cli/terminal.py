@@ -72,11 +72,11 @@ SHORT = 100
 
 def body(message: Message) -> str:
     """All that a reader sees of a message, calls and pictures named in brackets."""
-    texts = [_part(part) for part in message.parts if not isinstance(part, Thinking)]
+    texts = [_render_part(part) for part in message.parts if not isinstance(part, Thinking)]
     return printable("\n".join(text for text in texts if text))
 
 
-def _part(part: Text | ToolCall | ToolResult | Image | Error) -> str:
+def _render_part(part: Text | ToolCall | ToolResult | Image | Error) -> str:
     match part:
         case Text(text):
             return text
@@ -141,7 +141,7 @@ def budget_bar(view: View) -> RenderableType:
     signs = _SIGNS if takes_unicode(sys.stdout) else _ASCII_SIGNS
     shares = by_section(view)
     drawn = Styled()
-    for section, cells in _cells(shares, view.budget_tokens).items():
+    for section, cells in _share_cells(shares, view.budget_tokens).items():
         drawn.append(signs[section] * cells, _SECTION_STYLES[section])
     drawn.append("\n")
     for section, tokens in shares.items():
@@ -152,7 +152,7 @@ def budget_bar(view: View) -> RenderableType:
     return drawn
 
 
-def _cells(shares: Mapping[str, int], budget: int) -> dict[str, int]:
+def _share_cells(shares: Mapping[str, int], budget: int) -> dict[str, int]:
     """Cells of the bar, which sum up to its width; whatever has tokens has at least one."""
     cells = {name: max(round(BAR_WIDTH * tokens / budget), int(tokens > 0)) for name, tokens in shares.items()}
     largest = max(cells, key=lambda name: cells[name])

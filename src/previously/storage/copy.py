@@ -57,8 +57,8 @@ def read_story(session: Session, key: StoryKey, spool: Spool, step: Step) -> Ids
     """All of a story into the spool; the ids that occur in it. Called inside a snapshot or transaction."""
     session.one("plan_for_copying", {})
     try:
-        ids = _own_ids(session, key)
-        while unknown := _spooled(session, key, ids, spool, step):
+        ids = _read_own_ids(session, key)
+        while unknown := _fill_spool(session, key, ids, spool, step):
             for table, values in unknown.items():
                 ids[table] = array("q", merge(ids[table], sorted(values)))
     except UnicodeDecodeError as error:
@@ -70,7 +70,7 @@ def read_story(session: Session, key: StoryKey, spool: Spool, step: Step) -> Ids
 def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: Step) -> None:
     """A new story of that key and name from the spool. Called inside a transaction that is undone if this raises."""
     ids: Ids = {table: session.reserve(table, count) for table, count in spool.counts.items()}
-    _use_up(session, key, ids["mark"])
+    _use_up_ids(session, key, ids["mark"])
     # The budget of views and what was reported of them are no part of a story: to look at one changes nothing.
     given = {
         "owner": key.owner,
@@ -84,10 +84,12 @@ def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: 
         if table is ATTACHED:
             BookTable(session).take_in(key, rows)
             continue
-        columns = [_stored(column, values, ids) for column, values in zip(table.columns, _turned(rows), strict=True)]
+        columns = [
+            _restore_ids(column, values, ids) for column, values in zip(table.columns, _transpose(rows), strict=True)
+        ]
         place = [repeat(given[of], len(rows)) for of in table.given]
-        aside = _taken_in(table, columns)
-        session.many(f"copy_into_{table.name}", _turned([*place, *columns]))
+        aside = _restore_line_ids(table, columns)
+        session.many(f"copy_into_{table.name}", _transpose([*place, *columns]))
         for line in aside:
             session.run("set_line_aside", {"line": line, **key.values})
         step(len(rows) if table.name == "entry" else 0)
@@ -97,7 +99,7 @@ def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: 
         raise StoreProblem(f"The copy of {name!r} does not have the digest of what was read; it was undone.")
 
 
-def _taken_in(table: Table, columns: list[Iterable[Any]]) -> list[int]:
+def _restore_line_ids(table: Table, columns: list[Iterable[Any]]) -> list[int]:
     """Give lines that are being taken away the ids they had before, so that nobody else is given those; which they
     are."""
     if table.name != "line":
@@ -107,32 +109,32 @@ def _taken_in(table: Table, columns: list[Iterable[Any]]) -> list[int]:
     return [-ident for ident in signed if ident < 0]
 
 
-def _own_ids(session: Session, key: StoryKey) -> Ids:
+def _read_own_ids(session: Session, key: StoryKey) -> Ids:
     """The ids of the story's rows."""
     found = {name: array("q") for name in WITH_IDS}
     for name in LISTED:
-        for rows in _onward(session, f"ids_of_{name}", key.values, (LOWEST,)):
+        for rows in _read_onward(session, f"ids_of_{name}", key.values, (LOWEST,)):
             found[name].extend(abs(ident) for (ident,) in rows)  # one below 0 is of a line that is being taken away
-    for rows in _onward(session, "ids_of_node", key.values, (LOWEST, LOWEST)):
+    for rows in _read_onward(session, "ids_of_node", key.values, (LOWEST, LOWEST)):
         found["node"].extend(node for node, _, _ in rows)
         found["entry"].extend(entry for _, _, entry in rows)
-    return {name: _sorted(ids) for name, ids in found.items()}
+    return {name: _sort_ids(ids) for name, ids in found.items()}
 
 
-def _sorted(ids: array[int]) -> array[int]:
+def _sort_ids(ids: array[int]) -> array[int]:
     if all(map(lt, ids, islice(ids, 1, None))):
         return ids  # as they nearly always are: sorting a million takes memory
     return array("q", map(itemgetter(0), groupby(sorted(ids))))
 
 
-def _spooled(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: Step) -> Mapping[str, set[int]]:
+def _fill_spool(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: Step) -> Mapping[str, set[int]]:
     """Write all rows to the spool, unless there are ids that are not known so far: then these, by table."""
     unknown: defaultdict[str, set[int]] = defaultdict(set)
     spool.begin()
     for table in TABLES:
-        for rows in _chunks(session, key, table, ids):
-            columns = zip(table.columns, _turned(rows), strict=False)  # a row may end with the key it was found by
-            spool.write(table, list(_turned([_canonical(*column, ids, unknown) for column in columns])))
+        for rows in _read_chunks(session, key, table, ids):
+            columns = zip(table.columns, _transpose(rows), strict=False)  # a row may end with the key it was found by
+            spool.write(table, list(_transpose([_make_canonical(*column, ids, unknown) for column in columns])))
             step(len(rows) if table.name == "entry" else 0)
         if any(unknown.values()):
             break
@@ -142,23 +144,23 @@ def _spooled(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: Step
     return {name: values for name, values in unknown.items() if values}
 
 
-def _chunks(session: Session, key: StoryKey, table: Table, ids: Ids) -> Iterator[list[Row]]:
+def _read_chunks(session: Session, key: StoryKey, table: Table, ids: Ids) -> Iterator[list[Row]]:
     """All rows of a table, in an order that is the same everywhere if the table has one."""
     query, whose = f"copy_{table.name}", key.values
     if table.name == "story":
         yield session.rows(query, whose)
     elif table.found_by == "id":
-        for group in _groups(session, key, table, ids[table.name]):
+        for group in _group_ids(session, key, table, ids[table.name]):
             aside = [-ident for ident in group] if table.name == "line" else []
             yield session.rows(query, {**whose, "ids": json.dumps(group + aside)})
     elif table.found_by == "story":
-        yield from _onward(session, query, whose, ("",))
+        yield from _read_onward(session, query, whose, ("",))
     else:
         for line in ids["line"]:
-            yield from _onward(session, query, {"line": line, "owner": key.owner}, (LOWEST,) * len(table.key))
+            yield from _read_onward(session, query, {"line": line, "owner": key.owner}, (LOWEST,) * len(table.key))
 
 
-def _onward(session: Session, query: str, values: Mapping[str, Any], start: Row) -> Iterator[list[Row]]:
+def _read_onward(session: Session, query: str, values: Mapping[str, Any], start: Row) -> Iterator[list[Row]]:
     """All rows of a query that goes on from a place. A row ends with its place, and the last one is found again."""
     place, again = start, 0
     while True:
@@ -171,7 +173,7 @@ def _onward(session: Session, query: str, values: Mapping[str, Any], start: Row)
         place, again = rows[-1][-len(start) :], 1
 
 
-def _groups(session: Session, key: StoryKey, table: Table, ids: Sequence[int]) -> Iterator[list[int]]:
+def _group_ids(session: Session, key: StoryKey, table: Table, ids: Sequence[int]) -> Iterator[list[int]]:
     """The ids in groups whose rows are a chunk."""
     for start in range(0, len(ids), CHUNK_ROWS):
         group, size = list(ids[start : start + CHUNK_ROWS]), 0
@@ -189,18 +191,18 @@ def _groups(session: Session, key: StoryKey, table: Table, ids: Sequence[int]) -
         yield group
 
 
-def _canonical(column: Column, values: Iterable[Any], ids: Ids, unknown: Mapping[str, set[int]]) -> Iterable[Any]:
+def _make_canonical(column: Column, values: Iterable[Any], ids: Ids, unknown: Mapping[str, set[int]]) -> Iterable[Any]:
     if column.is_bytes:
         return [value.hex() for value in values]
     if not column.ids_of:
         return values
     known, new = ids[column.ids_of], unknown[column.ids_of]
     if not column.is_scope:
-        return [_rank(value, known, new) for value in values]
-    return [_rank(int(value), known, new) if _is_id(value) else value for value in values]
+        return [_find_rank(value, known, new) for value in values]
+    return [_find_rank(int(value), known, new) if _is_id(value) else value for value in values]
 
 
-def _rank(value: int | None, known: Sequence[int], unknown: set[int]) -> int | None:
+def _find_rank(value: int | None, known: Sequence[int], unknown: set[int]) -> int | None:
     if not value:
         return value  # refers to nothing
     ident = abs(value)
@@ -210,8 +212,8 @@ def _rank(value: int | None, known: Sequence[int], unknown: set[int]) -> int | N
     return place + 1 if value > 0 else -(place + 1)
 
 
-def _stored(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
-    """Undo `_canonical`, with the ids of this database."""
+def _restore_ids(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
+    """Undo `_make_canonical`, with the ids of this database."""
     if column.is_bytes:
         return map(bytes.fromhex, values)
     if not column.ids_of:
@@ -227,7 +229,7 @@ def _is_id(scope: str) -> bool:
     return scope.isascii() and scope.isdecimal() and len(scope) <= LONGEST_ID and str(int(scope)) == scope
 
 
-def _use_up(session: Session, key: StoryKey, ids: Sequence[int]) -> None:
+def _use_up_ids(session: Session, key: StoryKey, ids: Sequence[int]) -> None:
     """See to it that no mark made later is given one of these ids, though some are only referred to: scopes are named
     after them. Where ids are counted from the newest row there ever was, there has to be a row."""
     if not ids:
@@ -239,7 +241,7 @@ def _use_up(session: Session, key: StoryKey, ids: Sequence[int]) -> None:
     session.run("delete_mark", {"mark": row["id"], "branch": row["branch"], "owner": key.owner})
 
 
-def _turned(rows: Iterable[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
+def _transpose(rows: Iterable[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
     """Columns of rows, or rows of columns."""
     return zip(*rows, strict=True)
 
@@ -283,7 +285,7 @@ class WholeStories:
 
     async def all(self) -> list[StoryInfo]:
         """Every story, by name."""
-        return await self._asked(lambda tables: tables.stories.all(self._owner))
+        return await self._read(lambda tables: tables.stories.all(self._owner))
 
     async def look(self, name: str, step: Step) -> Whole:
         """A story's digest. `UnknownStory` if there is none of that name."""
@@ -332,11 +334,11 @@ class WholeStories:
 
     async def books(self) -> list[str]:
         """The names of the owner's books."""
-        return [one.name for one in await self._asked(lambda tables: tables.books.all(self._owner))]
+        return [one.name for one in await self._read(lambda tables: tables.books.all(self._owner))]
 
     async def book(self, name: str) -> Book | None:
         """The book of that name, if it is still there."""
-        return await self._asked(lambda tables: tables.books.get(self._owner, name))
+        return await self._read(lambda tables: tables.books.get(self._owner, name))
 
     async def take_in_book(self, book: Book) -> None:
         """Keep a book that may be attached to no story; where another has its name, under a name like it."""
@@ -346,7 +348,7 @@ class WholeStories:
     async def backups(self) -> list[Backup]:
         """Every backup that was noted, the oldest first."""
 
-        rows = await self._asked(lambda tables: tables.session.rows("backups", {"owner": self._owner}))
+        rows = await self._read(lambda tables: tables.session.rows("backups", {"owner": self._owner}))
         try:
             return [Backup(path, at, tuple(Whole(**one) for one in json.loads(stories))) for path, at, stories in rows]
         except (TypeError, ValueError) as error:
@@ -362,14 +364,14 @@ class WholeStories:
 
     async def begun(self, name: str) -> str:
         """Return the time at which a story was begun: its copies have that in common, whatever they are called."""
-        row = await self._asked(lambda tables: tables.session.one("story_begun", {"owner": self._owner, "name": name}))
+        row = await self._read(lambda tables: tables.session.one("story_begun", {"owner": self._owner, "name": name}))
         if row is None:
             raise UnknownStory(name)
         return str(row[0])
 
     async def begun_at(self, at: str) -> list[tuple[StoryKey, str]]:
         """The stories that were begun at that time, by name."""
-        rows = await self._asked(lambda tables: tables.session.rows("stories_begun", {"owner": self._owner, "at": at}))
+        rows = await self._read(lambda tables: tables.session.rows("stories_begun", {"owner": self._owner, "at": at}))
         return [(StoryKey(self._owner, story), name) for story, name in rows]
 
     async def note_again(self, backup: Backup) -> None:
@@ -380,7 +382,7 @@ class WholeStories:
             StoryKey(self._owner, 0), lambda tables: tables.session.run("update_backup", values)
         )
 
-    async def _asked(self, question: Callable[[Tables], T]) -> T:
+    async def _read(self, question: Callable[[Tables], T]) -> T:
         try:
             return await self._database.reading(self._owner, question)
         except StoreProblem as problem:

@@ -62,12 +62,12 @@ def garbage_of(session: Session, key: StoryKey, before: str) -> Garbage:
         for _ in holders.entries():
             pass
     for line in dead:
-        total += replace(_caches(session, key, line.id, LOWEST), lines=1)
+        total += replace(_count_caches(session, key, line.id, LOWEST), lines=1)
         chain = Chain(session, key, line, holders)
         while not line.published and (piece := chain.next()):
             total += piece.counted(holders)
     for leaned_on, end in leftovers(session, key, before).items():
-        total += _caches(session, key, leaned_on, end)
+        total += _count_caches(session, key, leaned_on, end)
     return total
 
 
@@ -90,18 +90,18 @@ def take_garbage(session: Session, key: StoryKey, before: str) -> Generator[None
         while piece := chain.next():
             total += piece.taken(session, key, holders)
             chain.freed = 0
-            rows = yield from _rested(rows + piece.path_rows)
-        total += replace(_without_caches(session, key, line.id, LOWEST), lines=1)
+            rows = yield from _rest(rows + piece.path_rows)
+        total += replace(_delete_caches(session, key, line.id, LOWEST), lines=1)
         session.run("delete_line", {"line": -abs(line.id), **key.values})
-        rows = yield from _rested(rows + 1)  # there may be many without any
+        rows = yield from _rest(rows + 1)  # there may be many without any
     for leaned_on, end in leftovers(session, key, before).items():
-        while (last := _counted(session, "last_depth", line=leaned_on, owner=key.owner)) >= end:
-            total += _without_caches(session, key, leaned_on, max(end, last - ROWS_PER_STAGE + 1))
+        while (last := _count(session, "last_depth", line=leaned_on, owner=key.owner)) >= end:
+            total += _delete_caches(session, key, leaned_on, max(end, last - ROWS_PER_STAGE + 1))
             yield
     return total
 
 
-def _rested(rows: int) -> Generator[None, None, int]:
+def _rest(rows: int) -> Generator[None, None, int]:
     """End the stage if it has so many rows; how many the stage has from here on."""
     if rows < ROWS_PER_STAGE:
         return rows
@@ -125,28 +125,28 @@ def leftovers(session: Session, key: StoryKey, before: str) -> dict[int, int]:
     shown = [row[4] for row in session.rows("branch_rows", key.values)]
     found = LineMap.read(session, key).leftovers(shown, before)
     return {
-        line: end for line, end in found.items() if _counted(session, "last_depth", line=line, owner=key.owner) >= end
+        line: end for line, end in found.items() if _count(session, "last_depth", line=line, owner=key.owner) >= end
     }
 
 
-def _caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
+def _count_caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
     """Count the rows of a line from a depth on."""
     values = {"line": abs(line), "depth": depth, "owner": key.owner}
     return Garbage(
-        path_rows=_counted(session, "count_path", **values), cover_rows=_counted(session, "count_cover", **values)
+        path_rows=_count(session, "count_path", **values), cover_rows=_count(session, "count_cover", **values)
     )
 
 
-def _without_caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
+def _delete_caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
     """Delete them."""
     values = {"line": abs(line), "depth": depth, "owner": key.owner}
-    taken = _caches(session, key, line, depth)
+    taken = _count_caches(session, key, line, depth)
     session.run("delete_path_from", values)
     session.run("delete_cover_from", values)
     return taken
 
 
-def _counted(session: Session, query: str, **values: Any) -> int:
+def _count(session: Session, query: str, **values: Any) -> int:
     row = session.one(query, values)
     return int(row[0]) if row else 0
 
@@ -222,7 +222,7 @@ class LinePiece:
         session.many("delete_node", ((node, key.story, key.owner) for node in self.nodes))
         session.many("delete_entry", ((entry, key.story, key.owner) for entry in entries))
         entries_deleted(session, key, entries)
-        caches = _without_caches(session, key, self.line, self.depth)
+        caches = _delete_caches(session, key, self.line, self.depth)
         return replace(caches, nodes=len(self.nodes), entries=len(entries))
 
 
@@ -251,17 +251,17 @@ class Chain:
         if self._free:
             self._holders.look_again()
         for depth, node, entry, parent, children, elsewhere in rows:
-            twigs = self._free and self._twigs(node, children)
+            twigs = self._free and self._find_twigs(node, children)
             if not isinstance(twigs, list) or parent is None or elsewhere or self._holders.hold(node):
                 self._free = False  # all before it are held by it
                 break
             piece.take([*twigs, (node, entry)])
             self.freed = node
             if depth == self._fork:
-                piece.take(self._twigs(parent, None) or [])
+                piece.take(self._find_twigs(parent, None) or [])
         return piece
 
-    def _twigs(self, node: int, children: int | None) -> list[tuple[int, int]] | None:
+    def _find_twigs(self, node: int, children: int | None) -> list[tuple[int, int]] | None:
         """Return the other nodes after a node, alternatives of those that go; None if something holds one of them."""
         if children == (1 if self.freed else 0):
             return []
@@ -277,7 +277,7 @@ async def collect(database: Database, owner: str, *, before: str, shrink: bool =
     branch shows, and leases that had run out by then. With `shrink` the disk gets free bytes back."""
     space = await database.space()
     taken = Garbage()
-    for key in await database.reading(owner, lambda tables: _to_clean(tables, owner, before)):
+    for key in await database.reading(owner, lambda tables: _find_stories_to_clean(tables, owner, before)):
         taken += await database.destroying(key, lambda tables, key=key: take_garbage(tables.session, key, before))  # type: ignore[misc]
     if await database.reading(owner, lambda tables: old_leases(tables.session, owner, before).leases):
         nowhere = StoryKey(owner, 0)
@@ -291,7 +291,7 @@ async def collect(database: Database, owner: str, *, before: str, shrink: bool =
     return Collected(**asdict(taken), freed_bytes=freed)
 
 
-def _to_clean(tables: Tables, owner: str, before: str) -> list[StoryKey]:
+def _find_stories_to_clean(tables: Tables, owner: str, before: str) -> list[StoryKey]:
     """The stories with something to take: the others are not written to."""
     tables.session.one("plan_for_copying", {})  # rows are read piece by piece here too
     keys = [StoryKey(owner, row.id) for row in story_rows(tables.session, owner)]

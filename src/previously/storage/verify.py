@@ -74,13 +74,13 @@ def _check_entries(session: Session, key: StoryKey, held: array[int], findings: 
     """Check each entry once, however many nodes hold it."""
     each = (entry for entry, _ in groupby(array("q", sorted(held))))
     while some := list(islice(each, ROWS_AT_ONCE)):
-        rows = _entry_rows(session, key, some, findings)
+        rows = _read_entry_rows(session, key, some, findings)
         for row in rows:
             _check_entry(row, key.story, findings)
         findings.looked_at("entries", len(rows))
 
 
-def _entry_rows(session: Session, key: StoryKey, entries: list[int], findings: Findings) -> list[Row]:
+def _read_entry_rows(session: Session, key: StoryKey, entries: list[int], findings: Findings) -> list[Row]:
     """The rows of these entries; one by one where some cannot be read."""
     try:
         return session.rows("check_entries", {"ids": json.dumps(entries), **key.values})
@@ -88,7 +88,7 @@ def _entry_rows(session: Session, key: StoryKey, entries: list[int], findings: F
         if len(entries) == 1:
             findings.fault(f"entry {entries[0]}", f"{damage.what} in it {damage.why}")
             return []
-        return [row for entry in entries for row in _entry_rows(session, key, [entry], findings)]
+        return [row for entry in entries for row in _read_entry_rows(session, key, [entry], findings)]
 
 
 def _check_entry(row: Row, story: int, findings: Findings) -> None:

@@ -86,7 +86,7 @@ class CoverCheck:
     def check_rows(self, branches: Sequence[BranchRow]) -> None:
         """Compare every row of the lines that branches need with its version."""
         for line in sorted(self._lines.leaned_on(branch.line for branch in branches)):
-            rows = self._cover(line)
+            rows = self._read_cover(line)
             for kind, scope, first, last, version, firm in rows:
                 made = self._made.get(version)
                 what = f"line {line}, cover of version {version}"
@@ -111,22 +111,24 @@ class CoverCheck:
         covers = place(lambda before: self._links.get(before, ()), branch.messages, self._path.run, after=begun.items())
         defined = {(one.span.first, one.span.last, one.version) for one in covers}
         said: list[tuple[int, int, int]] = []
-        for line, last in self._reaching(branch):
-            for row in self._cover(line):
+        for line, last in self._find_reaching(branch):
+            for row in self._read_cover(line):
                 if row[3] > last:
                     if line == branch.line:
-                        self._differs(branch, row[4], f"is said to end at {row[3]}, behind the path")
+                        self._report(branch, row[4], f"is said to end at {row[3]}, behind the path")
                 elif row[1] in begun:
                     said.append((row[2], row[3], row[4]))
                 else:
                     self._check_run(branch, row)
         for first, last, version in sorted(defined.difference(said)):
-            self._differs(branch, version, f"is valid from {first} to {last}, and not said to be")
+            self._report(branch, version, f"is valid from {first} to {last}, and not said to be")
         for first, last, version in sorted(set(said).difference(defined)):
-            self._differs(branch, version, f"is said to be valid from {first} to {last}, and is not")
+            self._report(branch, version, f"is said to be valid from {first} to {last}, and is not")
         if len(set(said)) < len(said):
             self._findings.fault(f"branch {branch.name!r}", "a version is said to be valid twice at one place")
-        self._proven.update(version for _, last, version in defined if self._path.nodes[last] == self._anchor(version))
+        self._proven.update(
+            version for _, last, version in defined if self._path.nodes[last] == self._find_anchor(version)
+        )
 
     def check_keys(self) -> None:
         """Derive the keys that no valid place has proven, and of what is found by its first message, that too."""
@@ -134,7 +136,7 @@ class CoverCheck:
             if made.anchor and (made.first or version not in self._proven):
                 check_key(self._session, self._key, version, made, self._findings)
 
-    def _reaching(self, branch: BranchRow) -> list[tuple[int, int]]:
+    def _find_reaching(self, branch: BranchRow) -> list[tuple[int, int]]:
         """Each line of the branch with the last depth up to which its covers count."""
         found = [(branch.line, branch.messages - 1)]
         while True:
@@ -148,15 +150,15 @@ class CoverCheck:
         _, _, first, last, version, _ = row
         made = self._made.get(version)
         if made and (first < 0 or last < first or span_key(self._path.run(first, last)) != made.key):
-            self._differs(branch, version, f"is said to be valid from {first} to {last}, and is not")
+            self._report(branch, version, f"is said to be valid from {first} to {last}, and is not")
 
-    def _differs(self, branch: BranchRow, version: int, reason: str) -> None:
+    def _report(self, branch: BranchRow, version: int, reason: str) -> None:
         self._findings.fault(f"branch {branch.name!r}, cover", f"version {version} {reason}")
 
-    def _anchor(self, version: int) -> int:
+    def _find_anchor(self, version: int) -> int:
         return self._made[version].anchor
 
-    def _cover(self, line: int) -> list[Row]:
+    def _read_cover(self, line: int) -> list[Row]:
         return self._session.rows("check_cover", {"line": line, "owner": self._key.owner})
 
 
@@ -263,9 +265,9 @@ def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> Chec
     rest = list(row[14:])
     lists, of_before, of_replaced, of_anchor = rest[:3], rest[3:9], rest[9:12], rest[12:]
     what = f"version {version}"
-    for reason in _what_it_says(kind, status, firm, lists):
+    for reason in _find_word_faults(kind, status, firm, lists):
         findings.fault(what, reason)
-    for reason in _before(row, story, of_before):
+    for reason in _find_before_faults(row, story, of_before):
         findings.fault(what, reason)
     if replaces and of_replaced != [story, kind, scope]:
         findings.fault(what, f"it replaces version {replaces}, which is not there or of another text")
@@ -291,7 +293,7 @@ def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> Chec
     return CheckedVersion(kind, scope, length, key, before, bool(firm), status in _IN_FORCE, known, read_first)
 
 
-def _what_it_says(kind: str, status: str, firm: int, lists: list[str]) -> Iterator[str]:
+def _find_word_faults(kind: str, status: str, firm: int, lists: list[str]) -> Iterator[str]:
     if kind not in _KINDS:
         yield f"its kind is {kind!r}"
     if status not in _STATUSES:
@@ -306,7 +308,7 @@ def _what_it_says(kind: str, status: str, firm: int, lists: list[str]) -> Iterat
             yield "what it keeps as a list cannot be read"
 
 
-def _before(row: Row, story: int, of_before: list[object]) -> Iterator[str]:
+def _find_before_faults(row: Row, story: int, of_before: list[object]) -> Iterator[str]:
     version, kind, scope, before, firm = row[0], row[1], row[2], row[7], row[12]
     if not before:
         return

@@ -203,13 +203,13 @@ class SqliteFile:
 
     def _migrate(self) -> None:
         known = {name for name, _ in load_migrations("sqlite")}
-        if self._connection.pragma("application_id") == APPLICATION_ID and _applied(self._connection) == known:
+        if self._connection.pragma("application_id") == APPLICATION_ID and _read_applied(self._connection) == known:
             return  # nothing to write: a reader may have no right to
         with self.transaction():
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"
             )
-            applied = _applied(self._connection)
+            applied = _read_applied(self._connection)
             for name, statements in load_migrations("sqlite"):
                 if name not in applied:
                     self._connection.execute(statements)
@@ -236,12 +236,12 @@ def _check_ours(connection: apsw.Connection, path: str) -> None:
         if connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreProblem(f"{path} is a database of another program.")
         return
-    unknown = _applied(connection) - {name for name, _ in load_migrations("sqlite")}
+    unknown = _read_applied(connection) - {name for name, _ in load_migrations("sqlite")}
     if unknown:
         raise StoreProblem(f"{path} was written by a newer version of Previously ({max(unknown)}).")
 
 
-def _applied(connection: apsw.Connection) -> set[str]:
+def _read_applied(connection: apsw.Connection) -> set[str]:
     return {str(name) for (name,) in connection.execute("SELECT name FROM migration")}
 
 

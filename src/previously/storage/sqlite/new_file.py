@@ -61,7 +61,7 @@ def _check_free(path: Path, partial: Path) -> None:
     if not path.parent.is_dir():
         raise BadInput(f"There is no folder {path.parent}.")
     if path.exists():
-        raise _there_already(path)
+        raise _refuse(path)
     if partial.exists():
         if _is_in_use(partial):
             raise BadInput(f"{partial} is being written by another process.")
@@ -103,16 +103,16 @@ def _rename(partial: Path, path: Path) -> None:
     try:
         os.link(partial, path)  # unlike a renaming, this never takes the place of another file
     except FileExistsError:
-        raise _there_already(path) from None
+        raise _refuse(path) from None
     except OSError:  # a file system without links
         if path.exists():
-            raise _there_already(path) from None
+            raise _refuse(path) from None
         partial.rename(path)
     else:
         partial.unlink()
 
 
-def _there_already(path: Path) -> BadInput:
+def _refuse(path: Path) -> BadInput:
     return BadInput(f"{path} is there already, and no backup takes the place of another: choose another name.")
 
 

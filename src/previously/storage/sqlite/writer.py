@@ -120,7 +120,7 @@ class Writer:
             while job is not None:
                 group.append(job)
                 self._attempt(job)
-                job = self._another(until, patience, len(group)) if len(group) < most else None
+                job = self._take_another(until, patience, len(group)) if len(group) < most else None
             began = time.monotonic()
             self._file.commit()
             self._last_group, self._last_commit_s = len(group), time.monotonic() - began
@@ -156,7 +156,7 @@ class Writer:
         else:
             self._file.keep_piece()
 
-    def _another(self, until: float, patience: float, taken: int) -> WriterJob | None:
+    def _take_another(self, until: float, patience: float, taken: int) -> WriterJob | None:
         """The next job for this transaction. Those answered a moment ago are likely to be back at once: to wait for
         them, for less than the disk takes, is cheaper than to wait for the disk once more."""
         now = time.monotonic()

@@ -76,14 +76,14 @@ class BookTable:
         """The books of a copy, attached to the story in their order. Where a book of that name says something else, it
         stays as it is, and the one that comes is kept under another name."""
         for _, name, body, at in rows:
-            free = (one for one in _names(name) if not self._is_attached(key, one))
-            self._session.run("attach_book", {**key.values, "name": self._kept(key.owner, free, body, at)})
+            free = (one for one in _list_names(name) if not self._is_attached(key, one))
+            self._session.run("attach_book", {**key.values, "name": self._keep_free(key.owner, free, body, at)})
 
     def take_in_beside(self, owner: str, book: Book) -> None:
         """The same for a book that no story has attached."""
-        self._kept(owner, _names(book.name), book.body, book.at)
+        self._keep_free(owner, _list_names(book.name), book.body, book.at)
 
-    def _kept(self, owner: str, names: Iterable[str], body: str, at: str) -> str:
+    def _keep_free(self, owner: str, names: Iterable[str], body: str, at: str) -> str:
         """The first of the names under which no other book is; there it is from now on, if it was not before."""
         for name in names:
             values = {"owner": owner, "name": name}
@@ -96,7 +96,7 @@ class BookTable:
         return self._session.one("book_attached", {**key.values, "name": name}) is not None
 
 
-def _names(name: str) -> Iterator[str]:
+def _list_names(name: str) -> Iterator[str]:
     return (other_name(name, number) for number in count(1))
 
 

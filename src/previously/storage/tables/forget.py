@@ -66,7 +66,7 @@ class MessageEraser:
             (standing,) = there(self._session.one("node_entry", {"node": node, **key.values}), f"node {node}")
             found.add(standing)
             siblings = self._session.rows("node_siblings", {"parent": parent, **key.values})
-            found |= {row[3] for row in siblings if row[3] not in found and not self._stands(key, row[3])}
+            found |= {row[3] for row in siblings if row[3] not in found and not self._is_standing(key, row[3])}
         wordings: dict[int, set[int]] = {}
         for entry, replaces in self._session.rows("rewordings", key.values):
             wordings.setdefault(entry, set()).add(replaces)
@@ -81,7 +81,7 @@ class MessageEraser:
     def traces(self, key: StoryKey, entries: Collection[int]) -> Traces:
         """By what these entries are known in a copy of the story."""
         found: dict[bytes, set[bytes]] = {}
-        for _, _, _, entry_digest, entry, hashed in self._from(key, entries):
+        for _, _, _, entry_digest, entry, hashed in self._read_nodes_from(key, entries):
             if entry in entries:
                 found.setdefault(entry_digest, set()).add(hashed)
         return found
@@ -91,21 +91,21 @@ class MessageEraser:
         found, certain = set[int](), True
         for said, hashes in traces.items():
             saying = {row[0] for row in self._session.rows("entries_saying", {"digest": said, **key.values})}
-            there = self._entries_with(key, hashes) & saying
+            there = self._find_entries_with(key, hashes) & saying
             certain = certain and bool(there or len(saying) <= 1)
             found |= there or (saying if len(saying) == 1 else set())
         return found, certain
 
-    def _entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
+    def _find_entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
         asked = {"hashes": json.dumps([one.hex() for one in hashes]), **key.values}
         return {entry for (entry,) in self._session.rows("nodes_with_hash", asked)}
 
     def entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
         """Destroy what these say, and the memory made where they could be read. The same messages in the same place
         that an interrupted import left are destroyed with them."""
-        hashes = frozenset(row[5] for row in self._from(key, entries) if row[4] in entries)
-        own = self._entries_with(key, hashes)
-        reached = self._from(key, own)
+        hashes = frozenset(row[5] for row in self._read_nodes_from(key, entries) if row[4] in entries)
+        own = self._find_entries_with(key, hashes)
+        reached = self._read_nodes_from(key, own)
         empty = {entry: digest(self._empty(key, entry)) for entry in own}
         keys = {entry: match_key(self._empty(key, entry)) for entry in own}
         self._session.many("forget_entry", ((empty[entry], keys[entry], entry, key.owner) for entry in sorted(own)))
@@ -129,7 +129,7 @@ class MessageEraser:
             self._session.run(f"delete_story_{table}", key.values)
         return Forgotten(len(own), len(versions))
 
-    def _from(self, key: StoryKey, entries: Collection[int]) -> list[Row]:
+    def _read_nodes_from(self, key: StoryKey, entries: Collection[int]) -> list[Row]:
         """The nodes of entries and all nodes behind them: node, parent, the parent's hash, digest, entry, hash."""
         return self._session.rows("nodes_from", {"entries": json.dumps(sorted(entries)), **key.values})
 
@@ -139,7 +139,7 @@ class MessageEraser:
             self._session.run(f"delete_story_{table}", key.values)
         self._session.run("delete_story", key.values)
 
-    def _stands(self, key: StoryKey, entry: int) -> bool:
+    def _is_standing(self, key: StoryKey, entry: int) -> bool:
         for _, _, _, messages, line in self._session.rows("branch_rows", key.values):
             if self._lines.last_place(key, line, messages - 1, entry) is not None:
                 return True

@@ -24,9 +24,9 @@ class KeyTable:
     def add(self, key: AccessKey) -> None:
         """Keep a key, unless there is one of that name: `BadInput`."""
         values = {"name": key.name, "owner": key.owner, "hash": key.hash, "ending": key.ending, "at": key.at}
-        if self._named(key.name) is None:
+        if self._find_named(key.name) is None:
             self._session.run("insert_access_key", values)
-            if self._named(key.name) == key:  # of several that add one name at once the first is kept
+            if self._find_named(key.name) == key:  # of several that add one name at once the first is kept
                 return
         raise BadInput(f"There is a key named {key.name!r} already.")
 
@@ -36,7 +36,7 @@ class KeyTable:
 
     def remove(self, name: str) -> AccessKey:
         """Take a key away; `BadInput` if there is none of that name."""
-        found = self._named(name)
+        found = self._find_named(name)
         if found is None:
             raise BadInput(f"There is no key named {name!r}; `previously keys` lists those that exist.")
         self._session.run("delete_access_key", {"name": name, "owner": found.owner})
@@ -47,7 +47,7 @@ class KeyTable:
         row = self._session.one("owner_of_access_key", {"hash": key_hash})
         return str(row[0]) if row else None
 
-    def _named(self, name: str) -> AccessKey | None:
+    def _find_named(self, name: str) -> AccessKey | None:
         row = self._session.one("access_key_named", {"name": name})
         return AccessKey(*row) if row else None
 

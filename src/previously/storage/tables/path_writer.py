@@ -76,8 +76,8 @@ class PathWriter:
         start = script[0].at if script else branch.messages
         line = branch.line
         if measure_length(script, branch.messages) - start <= ROWS_PER_STAGE:
-            steps = list(self._steps(key, branch, script, start))
-            tip = self._tip(key, branch, start)
+            steps = list(self._plan_steps(key, branch, script, start))
+            tip = self._find_tip(key, branch, start)
             if start < branch.messages:
                 if self._lines.may_change(key, line, start):
                     self._session.run("delete_path_from", {"line": line, "depth": start, "owner": key.owner})
@@ -85,16 +85,16 @@ class PathWriter:
                     line = self.new_line(key, line, start)
             self._write(key, line, tip, steps)
         else:
-            tip, end = self._tip(key, branch, start), self._tip(key, branch, branch.messages).hash
+            tip, end = self._find_tip(key, branch, start), self._find_tip(key, branch, branch.messages).hash
             line = self.new_line(key, line, start, begun_at=at)
-            steps_to_go = self._steps(key, branch, script, start)
+            steps_to_go = self._plan_steps(key, branch, script, start)
             while batch := list(islice(steps_to_go, ROWS_PER_STAGE)):
                 self._expect_line(key, line)
                 self._write(key, line, tip, batch)
                 yield
                 self._expect(key, branch)
             self._expect_line(key, line)
-            if self._tip(key, branch, branch.messages).hash != end:
+            if self._find_tip(key, branch, branch.messages).hash != end:
                 raise HeadMoved("Something on this path has been forgotten meanwhile.")
             # Memory may have been made meanwhile, by another process, and not have found a line that no branch shows.
             self._cover.inherit(key, branch.line, line, self._lines.owner_of(key, branch.line, start - 1), start)
@@ -167,20 +167,22 @@ class PathWriter:
         )
         return len(fresh)
 
-    def _steps(self, key: StoryKey, branch: BranchRow, script: Splices, start: int) -> Iterator[Kept | Put | Reuse]:
+    def _plan_steps(
+        self, key: StoryKey, branch: BranchRow, script: Splices, start: int
+    ) -> Iterator[Kept | Put | Reuse]:
         taken = start
         for splice in script:
-            yield from self._kept(key, branch.line, taken, splice.at - 1)
+            yield from self._read_kept(key, branch.line, taken, splice.at - 1)
             yield from splice.pieces
             taken = splice.at + splice.remove
-        yield from self._kept(key, branch.line, taken, branch.messages - 1)
+        yield from self._read_kept(key, branch.line, taken, branch.messages - 1)
 
-    def _kept(self, key: StoryKey, line: int, first: int, last: int) -> Iterator[Kept]:
+    def _read_kept(self, key: StoryKey, line: int, first: int, last: int) -> Iterator[Kept]:
         for low in range(first, last + 1, ROWS_PER_STAGE):
             high = min(last, low + ROWS_PER_STAGE - 1)
             yield from (Kept(*row) for row in self._lines.rows(key, "path_digests", line, low, high))
 
-    def _tip(self, key: StoryKey, branch: BranchRow, start: int) -> _Tip:
+    def _find_tip(self, key: StoryKey, branch: BranchRow, start: int) -> _Tip:
         if start == branch.messages and branch.head != NO_NODE:
             found = self._session.one("node_hash", {"node": branch.head, "owner": key.owner})
             (hashed,) = there(found, f"node {branch.head}, in which branch {branch.name!r} ends,")
@@ -204,7 +206,7 @@ class PathWriter:
                     waiting = hidden if tip.fresh else tip.beside
                     waiting.append((tip.node, tip.depth, tip.hash, step.draft.alternatives, digest))
             else:
-                entry, digest = step.entry, self._digest(key, step)
+                entry, digest = step.entry, self._find_digest(key, step)
                 if not tip.fresh:
                     existing = self._session.one("node_at", {"parent": tip.node, "entry": entry, **key.values})
             if existing is None:
@@ -256,7 +258,7 @@ class PathWriter:
         if self._session.one("line", {"line": line, "owner": key.owner}) is None:
             raise StoreProblem("This change was taken for one that was given up, and cleaned away; make it again.")
 
-    def _digest(self, key: StoryKey, step: Kept | Reuse) -> bytes:
+    def _find_digest(self, key: StoryKey, step: Kept | Reuse) -> bytes:
         if isinstance(step, Kept):
             return step.digest
         row = self._session.one("entry_digest", {"entry": step.entry, **key.values})

@@ -41,7 +41,7 @@ class Lines:
         found: list[Segment] = []
         at: int | None = line
         while at is not None and last >= first:
-            parent, fork = self._line(key, at)
+            parent, fork = self._read_line(key, at)
             if last >= fork:
                 found.append(Segment(at, max(first, fork), last))
                 last = fork - 1
@@ -53,14 +53,14 @@ class Lines:
         segment says nothing here."""
         at: int | None = line
         while at is not None and last >= 0:
-            parent, fork = self._line(key, at)
+            parent, fork = self._read_line(key, at)
             yield Segment(at, 0, last)
             at, last = parent, min(last, fork - 1)
 
     def rows(self, key: StoryKey, query: str, line: int, first: int, last: int) -> Iterator[Row]:
         """The rows of a path query over depths first to last, in order."""
         for segment in reversed(self.segments(key, line, first, last)):
-            yield from self._session.rows(query, _values(key, segment))
+            yield from self._session.rows(query, _list_values(key, segment))
 
     def digests(self, key: StoryKey, line: int, first: int, last: int) -> list[bytes]:
         """Digests at depths first to last."""
@@ -83,18 +83,18 @@ class Lines:
     def last_place(self, key: StoryKey, line: int, last: int, entry: int) -> int | None:
         """The last depth, `last` or before, where an entry stands; None if it stands nowhere."""
         for segment in self.segments(key, line, 0, last):
-            row = self._session.one("last_place", {**_values(key, segment), "entry": entry})
+            row = self._session.one("last_place", {**_list_values(key, segment), "entry": entry})
             if row is not None and row[0] is not None:
                 return int(row[0])
         return None
 
     def may_change(self, key: StoryKey, line: int, depth: int) -> bool:
         """Return whether rows of this line from `depth` on may be replaced in place."""
-        _, fork = self._line(key, line)
+        _, fork = self._read_line(key, line)
         values = {"line": line, "depth": depth, "owner": key.owner}
         return depth >= fork and self._session.one("line_serves_another", values) is None
 
-    def _line(self, key: StoryKey, line: int) -> tuple[int | None, int]:
+    def _read_line(self, key: StoryKey, line: int) -> tuple[int | None, int]:
         """Its parent, and where it forks from it."""
         parent, fork = there(self._session.one("line", {"line": line, "owner": key.owner}), f"line {line}")
         if parent is not None and parent >= line:
@@ -102,7 +102,7 @@ class Lines:
         return parent, fork
 
 
-def _values(key: StoryKey, segment: Segment) -> dict[str, Any]:
+def _list_values(key: StoryKey, segment: Segment) -> dict[str, Any]:
     return {"line": segment.line, "first": segment.first, "last": segment.last, "owner": key.owner}
 
 
@@ -116,7 +116,7 @@ class PathReader:
     def span(self, key: StoryKey, branch: BranchRow, first: int, last: int) -> list[OnPath]:
         """Return the messages at positions first to last, as far as the path has them."""
         within = max(first, 0), min(last, branch.messages - 1)
-        return [_on_path(row) for row in self._lines.rows(key, "path_span", branch.line, *within)]
+        return [_read_on_path(row) for row in self._lines.rows(key, "path_span", branch.line, *within)]
 
     def known(self, key: StoryKey, branch: BranchRow) -> list[KnownEntry]:
         """The whole path as alignment needs it."""
@@ -126,7 +126,7 @@ class PathReader:
         """All that ever stood at a position after the same messages, the oldest first."""
         _, _, parent = self._lines.node_at(key, branch.line, position)
         values = {**key.values, "parent": parent}
-        return [_on_path(row) for row in self._session.rows("node_siblings", values)]
+        return [_read_on_path(row) for row in self._session.rows("node_siblings", values)]
 
     def position_of(self, key: StoryKey, branch: BranchRow, node: int) -> int | None:
         """The last place on the branch where the entry of a node stands."""
@@ -136,8 +136,8 @@ class PathReader:
     def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
         """The last messages of the path that ends in a node, in order."""
         values = {"node": node, "most": most, **key.values}
-        return [_on_path(row) for row in self._session.rows("leading_to", values)]
+        return [_read_on_path(row) for row in self._session.rows("leading_to", values)]
 
 
-def _on_path(row: Row) -> OnPath:
+def _read_on_path(row: Row) -> OnPath:
     return OnPath(row[0], row[1], row[2], entry_of(row[3:]))

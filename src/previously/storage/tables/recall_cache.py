@@ -75,10 +75,10 @@ class KeptIndex:
         """Keep postings in place of what was kept of their terms; of too many, those asked for longest ago go."""
         with self._lock:
             for term, complete in found.items():
-                self._bytes += _size(complete) - _size(self._postings.pop(term, NOTHING))
+                self._bytes += _measure(complete) - _measure(self._postings.pop(term, NOTHING))
                 self._postings[term] = complete
             while self._bytes > MOST_POSTING_BYTES:
-                self._bytes -= _size(self._postings.popitem(last=False)[1])
+                self._bytes -= _measure(self._postings.popitem(last=False)[1])
 
     def vectors(self, entries: Sequence[int]) -> dict[int, bytes]:
         """Return those of these vectors that are kept."""
@@ -117,7 +117,7 @@ class KeptIndexes:
             self._kept.pop(key, None)
 
 
-def _size(complete: Complete) -> int:
+def _measure(complete: Complete) -> int:
     # A block costs its bytes and some hundred more for the objects around them.
     return sum(len(data) + 100 for _, data in complete.blocks)
 

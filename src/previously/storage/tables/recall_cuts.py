@@ -17,8 +17,8 @@ from previously.storage.tables.session import Session
 
 def cut_entries(session: Session, key: StoryKey, state: IndexState, entries: Collection[int]) -> IndexState:
     """Cut entries out of every block that may hold something of them, whatever its term; return the new state."""
-    for block, own in _by_block(entries).items():
-        if _counts(state, block):
+    for block, own in _group_by_block(entries).items():
+        if _is_current(state, block):
             _cut_block(session, key, block, own)
         else:  # kept by another version, in a way that is not known here
             which = {"first": block, "last": block, **key.values}
@@ -35,9 +35,9 @@ def change_entry_times(
 ) -> IndexState:
     """Give entries the times that their attributes say; return the new state."""
     new = {entry: read_times(attributes) for entry, attributes in changes}
-    for block, own in _by_block(new).items():
+    for block, own in _group_by_block(new).items():
         which = {"first": block, "last": block, **key.values}
-        for _, data in session.rows("facts", which) if _counts(state, block) else ():
+        for _, data in session.rows("facts", which) if _is_current(state, block) else ():
             after = change_times(data, {entry: new[entry] for entry in own})
             if after != data:
                 session.run("set_facts", (after, key.story, block, key.owner))
@@ -64,12 +64,12 @@ def _cut_block(session: Session, key: StoryKey, block: int, entries: Collection[
             session.run("delete_facts", which)
 
 
-def _counts(state: IndexState, block: int) -> bool:
+def _is_current(state: IndexState, block: int) -> bool:
     """Return whether the records of this block are of the index as it is now."""
     return state.version == INDEX_VERSION and block <= find_block(state.through)
 
 
-def _by_block(entries: Iterable[int]) -> dict[int, list[int]]:
+def _group_by_block(entries: Iterable[int]) -> dict[int, list[int]]:
     found: defaultdict[int, list[int]] = defaultdict(list)
     for entry in entries:
         found[find_block(entry)].append(entry)

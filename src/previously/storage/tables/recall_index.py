@@ -58,7 +58,7 @@ def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: i
     begun, read = read_state(session, key)
     if begun is None:
         return None
-    start = _start(read, table)
+    start = _choose_start(read, table)
     if read is None:
         return Batch(None, start, start, {}, {}, (), (), 0)
     after = start.through if table is None else min(start.through, start.vectors_through)
@@ -117,7 +117,7 @@ def keep_batch(session: Session, key: StoryKey, batch: Batch) -> bool:
     return True
 
 
-def _start(state: IndexState | None, table: WordTable | None) -> IndexState:
+def _choose_start(state: IndexState | None, table: WordTable | None) -> IndexState:
     """The state to go on from: what another version made does not count, nor do the vectors of another table."""
     if state is None:
         return IndexState(INDEX_VERSION)
@@ -231,13 +231,13 @@ class _Path:
         low, high, step = 0, min(len(nodes), self._messages), 1  # the first `low` are in common, none from `high` on
         while low < high:
             at = max(low, high - step) if step else (low + high) // 2
-            if self._node(at) == nodes[at]:
+            if self._read_node(at) == nodes[at]:
                 low, step = at + 1, 0
             else:
                 high, step = at, 2 * step
         return low
 
-    def _node(self, depth: int) -> int:
+    def _read_node(self, depth: int) -> int:
         segment = next(one for one in self._segments if one.first <= depth)
         return int(self._read(segment, depth, depth)[0][0])
 

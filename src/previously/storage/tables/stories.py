@@ -40,12 +40,12 @@ class StoryTable:
 
     def all(self, owner: str) -> list[StoryInfo]:
         """The owner's stories by name."""
-        return [_story(owner, row) for row in self._session.rows("stories", {"owner": owner})]
+        return [_read_story(owner, row) for row in self._session.rows("stories", {"owner": owner})]
 
     def named(self, owner: str, name: str) -> StoryInfo | None:
         """The owner's story of that name."""
         row = self._session.one("story_named", {"owner": owner, "name": name})
-        return _story(owner, row) if row else None
+        return _read_story(owner, row) if row else None
 
     def create(self, owner: str, name: str, at: str) -> StoryInfo:
         """A new story with an empty branch, or the one that exists."""
@@ -130,7 +130,7 @@ def expect_story(session: Session, key: StoryKey) -> None:
         raise KeyError(key)
 
 
-def _story(owner: str, row: Row) -> StoryInfo:
+def _read_story(owner: str, row: Row) -> StoryInfo:
     story, name, budget_tokens, branch, head, messages, branches = row
     return StoryInfo(StoryKey(owner, story), name, BranchInfo(branch, head, messages), branches, budget_tokens)
 
