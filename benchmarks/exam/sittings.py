@@ -19,7 +19,7 @@ from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import BuiltinFolder
 from previously.runtime.prompts import load_prompts
 from previously.runtime.tuning import Tuning
-from previously.settings import layer_of
+from previously.settings import make_layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ async def open_memory(exam: Exam, model: Model | None) -> Memory:
 async def fold_story(memory: Memory, exam: Exam, budget: int) -> tuple[Story, FoldReport]:
     """Tell the whole story and fold all that is due at its end for a reader with that budget."""
     story = await memory.story(exam.name)
-    story._tuning = _Tuning([layer_of(exam.settings)], "{}")  # no setting names this counter, which is for measuring
+    story._tuning = _Tuning([make_layer(exam.settings)], "{}")  # no setting names this counter, which is for measuring
     await story.add_drafts(exam.drafts)
     await memory.store.note_budget((await story.info()).key, budget)
     return story, await story.fold()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, number, opened_for_folding
+from previously.cli.arguments import AsJson, Endpoint, ModelName, open_for_folding, parse_number
 from previously.core.errors import BadInput, UnknownStory
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def combine(
     ] = "",
     target: Annotated[
         int | None,
-        typer.Option("--words", metavar="N", parser=number, help="How long the summary should be; 300 if not given."),
+        typer.Option(
+            "--words", metavar="N", parser=parse_number, help="How long the summary should be; 300 if not given."
+        ),
     ] = None,
     out: Out = None,
     endpoint: Endpoint = "",
@@ -80,7 +82,7 @@ def combine(
     """Make one scene memory of several. Only summaries are sent to a model; entries are merged by code."""
     from previously.runtime.combining import COMBINED_WORDS
 
-    with opened_for_folding(ctx, endpoint, model) as memory:
+    with open_for_folding(ctx, endpoint, model) as memory:
         given = _read_scenes(memory, what, scenes)
         made = memory.combine(given, COMBINED_WORDS if target is None else target)
     told = {
@@ -149,14 +151,11 @@ def _write_scene(scene: Scene, more: dict[str, Any], out: str | None, as_json: b
         else:
             plain = not output.takes_unicode(sys.stdout)
             output.console().print(json.dumps(shape, ensure_ascii=plain, indent=2), soft_wrap=True)
-            output.note(f"A summary and {output.counted(len(scene.entries), 'entry')}.")
+            output.note(f"A summary and {output.count_nouns(len(scene.entries), 'entry')}.")
         return
     output.write_new(Path(out), json.dumps(shape, ensure_ascii=False, indent=2))
-    if as_json:
-        output.emit({"path": out, **shape, **more})
-    else:
-        told = f"{out}: a summary and {output.counted(len(scene.entries), 'entry')}."
-        output.console().print(output.one_line(told), soft_wrap=True)
+    sentence = f"{out}: a summary and {output.count_nouns(len(scene.entries), 'entry')}."
+    output.report({"path": out, **shape, **more}, sentence, as_json=as_json)
 
 
 def _note_combined(made: Combined, count: int) -> None:
@@ -169,7 +168,7 @@ def _note_combined(made: Combined, count: int) -> None:
     if made.reason:
         output.note(f"The built-in folder joined the summaries: {made.reason}.")
     if made.left:
-        output.note(f"{output.counted(len(made.left), 'earlier description')} gave way to later ones.")
+        output.note(f"{output.count_nouns(len(made.left), 'earlier description')} gave way to later ones.")
 
 
 def _read_text(file: str) -> str:

@@ -1,6 +1,6 @@
 """A deterministic generator of long role-play stories, for benchmarks and demonstrations.
 
-``generated_story(100_000)`` yields one message after another in the shape of a chat log: ``role``,
+``generate_story(100_000)`` yields one message after another in the shape of a chat log: ``role``,
 ``name`` and ``content``. The story is small talk with a memory: scenes have a place, a day and a matter
 in hand; promises and debts are made, kept in a short list, and settled or broken many messages later;
 the cast changes slowly as people leave town and others arrive. The text is put together from sentence
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
-__all__ = ["PLAYER", "generated_story"]
+__all__ = ["PLAYER", "generate_story"]
 
 PLAYER = "Tess Arlow"
 _NARRATOR = "Narrator"
@@ -262,7 +262,7 @@ class _Story(dict[str, str]):
         return self.sentences(_TELL, 2 + int(self.random() * 3))
 
 
-def generated_story(messages: int, seed: int = 7) -> Iterator[dict[str, object]]:
+def generate_story(messages: int, seed: int = 7) -> Iterator[dict[str, object]]:
     """Yield ``messages`` messages of a story; assistant and user take turns, the assistant first."""
     story = _Story(Random(seed))
     left = 0

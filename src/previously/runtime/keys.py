@@ -13,7 +13,7 @@ from previously.core.errors import BadInput
 from previously.core.json_values import clean
 from previously.runtime.times import time_at
 from previously.storage.store import Store
-from previously.storage.tables.keys import ENDING, KEY_PREFIX, NOBODY, AccessKey, key_hash
+from previously.storage.tables.keys import ENDING, KEY_PREFIX, NOBODY, AccessKey, hash_key
 
 LOCAL_OWNER = "local"
 """Who owns the stories of a person's own machine."""
@@ -36,7 +36,7 @@ class Keys:
         _check("A key", name)
         check_owner(owner)
         key = KEY_PREFIX + token_urlsafe(KEY_BYTES)
-        kept = AccessKey(name, owner, key_hash(key), key[-ENDING:], time_at())
+        kept = AccessKey(name, owner, hash_key(key), key[-ENDING:], time_at())
         await self._store.add_key(kept)
         return key, kept
 
@@ -49,7 +49,7 @@ class Keys:
         return await self._store.remove_key(name)
 
     async def owner_of_key(self, hashed: bytes) -> str | None:
-        """Whose stories the key of that hash (`storage.tables.keys.key_hash`) opens; None if it is none of ours."""
+        """Whose stories the key of that hash (`storage.tables.keys.hash_key`) opens; None if it is none of ours."""
         return await self._store.owner_of(hashed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from typing import Any, NoReturn, Protocol, TypeVar
 
-from previously.storage.tables import Tables, tables_of
+from previously.storage.tables import Tables, make_tables
 from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
@@ -52,16 +52,16 @@ class Database(Protocol):
         """Let what is under way end, then give everything back."""
 
 
-def at_a_moment(tables: Tables, paths: KeptPaths) -> Tables:
+def make_moment(tables: Tables, paths: KeptPaths) -> Tables:
     """Return the same tables for reads of one moment, which ask nothing twice."""
-    return tables_of(_Asked(tables.session), paths)
+    return make_tables(_Asked(tables.session), paths)
 
 
 class Moment:
     """A database inside a transaction that reads: it answers at once, in the thread it is asked in."""
 
     def __init__(self, tables: Tables) -> None:
-        self._tables = tables_of(_Asked(tables.session))
+        self._tables = make_tables(_Asked(tables.session))
 
     async def reading(self, _owner: str, work: Callable[[Tables], T]) -> T:
         return work(self._tables)
@@ -90,7 +90,7 @@ class _Asked:
         return self._answers[asked]
 
 
-def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that waits for nothing."""
     try:
         work.send(None)

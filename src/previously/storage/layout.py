@@ -169,7 +169,7 @@ _POSTGRES = _Dialect("%({})s", "%s", "= ANY (ARRAY(SELECT jsonb_array_elements_t
 
 
 @cache
-def copying_queries(backend: str) -> Mapping[str, str]:
+def write_copy_queries(backend: str) -> Mapping[str, str]:
     """The queries that copying asks of a backend, by name. Each reads rows of one owner only."""
     dialect = _POSTGRES if backend == "postgres" else _SQLITE
     found: dict[str, str] = {}

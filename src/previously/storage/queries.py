@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from previously.storage.layout import copying_queries
+from previously.storage.layout import write_copy_queries
 
 _NAMED = re.compile(r"(?<![:\w]):([a-z_]+)\b")
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
@@ -42,9 +42,9 @@ def _adapt_for_psycopg(query: str) -> str:
     return _NAMED.sub(r"%(\1)s", query).replace("?", "%s")
 
 
-def all_queries(backend: str) -> dict[str, str]:
+def load_all_queries(backend: str) -> dict[str, str]:
     """The named queries of a backend, and those for copying whole stories, which are made of `storage.layout`."""
-    return {**load_queries(backend), **copying_queries(backend)}
+    return {**load_queries(backend), **write_copy_queries(backend)}
 
 
 def load_migrations(backend: str) -> list[tuple[str, str]]:

@@ -79,6 +79,6 @@ class AccessKey:
     """The time at which it was made."""
 
 
-def key_hash(key: str) -> bytes:
+def hash_key(key: str) -> bytes:
     """By what a key is looked up."""
     return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES, person=b"prev.key.1").digest()

@@ -13,7 +13,7 @@ from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind, begins_at_front, move_marks
 from previously.core.path import Splices
 from previously.core.snapshot import ALL_MARKS
-from previously.storage.tables.damage import decoding
+from previously.storage.tables.damage import mark_decoder
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
@@ -125,6 +125,6 @@ class MarkTable:
         return values
 
 
-@decoding("a mark")
+@mark_decoder("a mark")
 def _read_mark(row: Row) -> Mark:
     return Mark(row[0], row[1], MarkKind(row[2]), *row[3:])

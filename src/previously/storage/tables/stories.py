@@ -68,7 +68,7 @@ class StoryTable:
         found: dict[tuple[StoryKey, str], set[bytes]] = {}
         for story, name, held in self._session.rows("stories_holding", values):
             found.setdefault((StoryKey(owner, story), name), set()).add(bytes(held))
-        return ranked(found)
+        return rank_holdings(found)
 
     def branches(self, key: StoryKey) -> list[BranchInfo]:
         """Every branch, the oldest first."""
@@ -146,7 +146,7 @@ class StoryRow:
     settings: str
 
 
-def story_rows(session: Session, owner: str) -> list[StoryRow]:
+def read_story_rows(session: Session, owner: str) -> list[StoryRow]:
     """Every story of an owner."""
     return [StoryRow(*row) for row in session.rows("check_stories", {"owner": owner})]
 
@@ -166,7 +166,7 @@ class Holding:
     """Of those that were asked for."""
 
 
-def ranked(found: dict[tuple[StoryKey, str], set[bytes]]) -> list[Holding]:
+def rank_holdings(found: dict[tuple[StoryKey, str], set[bytes]]) -> list[Holding]:
     """Stories with what they hold, in the order of `holding`."""
     holdings = [Holding(key, name, frozenset(keys)) for (key, name), keys in found.items()]
     return sorted(holdings, key=lambda one: (-len(one.match_keys), -one.key.story))
