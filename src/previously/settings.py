@@ -297,14 +297,14 @@ def _weigh(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
                 )
             given[key] = value, layer.source(key)
     preset = given["preset"][0] if "preset" in given else DEFAULTS["preset"]
-    found = {key: (value, "default") for key, value in DEFAULTS.items()}
-    found |= {key: (value, f"preset {preset}") for key, value in PRESETS[preset].items()}
-    found |= given
+    weighed = {key: (value, "default") for key, value in DEFAULTS.items()}
+    weighed |= {key: (value, f"preset {preset}") for key, value in PRESETS[preset].items()}
+    weighed |= given
     if "fold_tokens" not in given and "fold_tokens" not in PRESETS[preset]:
-        tokens = compute_fold_tokens(preset, found["window_tokens"][0])
+        tokens = compute_fold_tokens(preset, weighed["window_tokens"][0])
         share = f"{FOLD_PERCENT[preset]} % of window_tokens"
-        found["fold_tokens"] = tokens, "default" if tokens == DEFAULTS["fold_tokens"] else share
-    return found
+        weighed["fold_tokens"] = tokens, "default" if tokens == DEFAULTS["fold_tokens"] else share
+    return weighed
 
 
 def _read(key: str, raw: Any, called: str, *, words: bool) -> Any:

@@ -43,10 +43,10 @@ def parse_position(text: str) -> int:
 
 def parse_stretch(text: str) -> tuple[int, int]:
     """Messages by the positions of the first and the last, or of one."""
-    found = re.fullmatch(r"(-?[0-9]{1,18})(?:-(-?[0-9]{1,18}))?", text)
-    if not found:
+    match = re.fullmatch(r"(-?[0-9]{1,18})(?:-(-?[0-9]{1,18}))?", text)
+    if not match:
         raise BadInput(f"{text!r} is no stretch of messages: give FIRST-LAST, like 3-7, or one position.")
-    return int(found[1]), int(found[2] or found[1])
+    return int(match[1]), int(match[2] or match[1])
 
 
 def parse_budget(text: str) -> int:

@@ -50,8 +50,8 @@ def backup(
         output.emit({"path": made.path, "stories": _stories_json(made)})
         return
     total = sum(one.messages for one in made.stories)
-    told = f"{output.count_nouns(len(made.stories), 'story')}, {output.count_nouns(total, 'message')}"
-    output.console().print(f"Backed up {told}: {output.one_line(made.path)}", soft_wrap=True)
+    counts = f"{output.count_nouns(len(made.stories), 'story')}, {output.count_nouns(total, 'message')}"
+    output.console().print(f"Backed up {counts}: {output.one_line(made.path)}", soft_wrap=True)
 
 
 def restore(
@@ -126,8 +126,8 @@ def _print_list(backups: Sequence[Backup], as_json: bool) -> None:
         return
     for made, one in zip(backups, listed, strict=True):
         gone = "" if one["there"] else " (no longer there)"
-        told = f"{made.at[:16].replace('T', ' ')} UTC, {output.count_nouns(len(made.stories), 'story')}: "
-        console.print(f"{told}{output.one_line(made.path)}{gone}", soft_wrap=True)
+        line = f"{made.at[:16].replace('T', ' ')} UTC, {output.count_nouns(len(made.stories), 'story')}: "
+        console.print(f"{line}{output.one_line(made.path)}{gone}", soft_wrap=True)
 
 
 def _stories_json(made: Backup) -> list[dict[str, Any]]:
@@ -144,5 +144,5 @@ def _report(done: Copies, as_json: bool) -> None:
         return
     console = output.console()
     for one in done.stories:
-        told = f"{output.one_line(one.story)}: {one.status.value}, {output.count_nouns(one.messages, 'message')}."
-        console.print(told, soft_wrap=True)
+        line = f"{output.one_line(one.story)}: {one.status.value}, {output.count_nouns(one.messages, 'message')}."
+        console.print(line, soft_wrap=True)

@@ -24,7 +24,7 @@ BookName = Annotated[str, typer.Argument(metavar="BOOK", parser=check_name, help
 def books(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List your books."""
     with open_memory(ctx) as memory:
-        found = [(info, memory.book(info.name)) for info in memory.books()]
+        books = [(info, memory.book(info.name)) for info in memory.books()]
     if as_json:
         output.emit(
             {
@@ -36,19 +36,19 @@ def books(ctx: typer.Context, as_json: AsJson = False) -> None:
                         "size_bytes": info.size,
                         "at": info.at,
                     }
-                    for info, entries in found
+                    for info, entries in books
                 ]
             }
         )
         return
-    if not found:
+    if not books:
         output.console().print("There are no books yet; `previously lore import FILE` brings one in.")
         return
     from previously.cli.terminal import make_table
 
     rows = [
         (info.name, len(entries), sum(bool(problems) for _, problems in entries), info.at[:16].replace("T", " "))
-        for info, entries in found
+        for info, entries in books
     ]
     output.console().print(
         make_table(("book", "entries", "with problems", "kept (UTC)"), rows, left=("book", "kept (UTC)"))
@@ -83,8 +83,8 @@ def import_book(
         entries = memory.book(called)
     unsound = [(entry, problems) for entry, problems in entries if problems]
     if as_json:
-        told = [{"entry": entry.name, "uid": entry.uid, "problems": problems} for entry, problems in unsound]
-        output.emit({"book": called, "entries": len(entries), "replaced": replaced, "problems": told})
+        problems_json = [{"entry": entry.name, "uid": entry.uid, "problems": problems} for entry, problems in unsound]
+        output.emit({"book": called, "entries": len(entries), "replaced": replaced, "problems": problems_json})
         return
     _print_imported(called, len(entries), unsound, replaced=replaced)
 
@@ -92,18 +92,18 @@ def import_book(
 def attach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
     """Let the entries of a book come up in a story."""
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
-        found.attach_book(book)
-        attached = found.attached_books()
+        opened = memory.story(story, create=False)
+        opened.attach_book(book)
+        attached = opened.attached_books()
     _report_attached(story, "attached", book, attached, f"{book} is attached to {story}.", as_json)
 
 
 def detach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
     """Let them come up there no more. The book stays."""
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
-        found.detach_book(book)
-        attached = found.attached_books()
+        opened = memory.story(story, create=False)
+        opened.detach_book(book)
+        attached = opened.attached_books()
     _report_attached(story, "detached", book, attached, f"{book} is not attached to {story} any more.", as_json)
 
 

@@ -30,27 +30,27 @@ def cast(
     from previously.cli.memory_json import cast_json
 
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False).cast()
+        items = memory.story(story, create=False).cast()
     if character is not None:
-        one = _find_item(found, character)
+        one = _find_item(items, character)
         if as_json:
             output.emit({"story": story, **cast_json(one)})
         else:
             _print_one(story, one)
         return
     if as_json:
-        output.emit({"story": story, "cast": [cast_json(one) for one in found]})
+        output.emit({"story": story, "cast": [cast_json(one) for one in items]})
         return
     console = output.console()
-    if not found:
+    if not items:
         console.print(output.from_model(story, NOBODY), soft_wrap=True)
         return
-    for one in found:
+    for one in items:
         facts = output.count_nouns(len(one.knowledge.facts), "fact")
         console.print(output.one_line(f"{one.name} ({facts}{', stale' if one.stale else ''})"), style="bold")
         if not one.knowledge.is_empty:
             console.print(output.printable(one.knowledge.summary))
-    if all(one.knowledge.is_empty for one in found):
+    if all(one.knowledge.is_empty for one in items):
         console.print(output.from_model(story, "Nothing is noted of what they know"), soft_wrap=True)
 
 
@@ -63,7 +63,7 @@ def who_knows(
     """Show who knows of something, what they know of it, from whom and since when."""
     query = " ".join(asked)
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False).who_knows(query)
+        knowledge = memory.story(story, create=False).who_knows(query)
     if as_json:
         rows = [
             {
@@ -71,17 +71,17 @@ def who_knows(
                 "facts": [fact.as_json() for fact in one.facts],
                 "sentences": list(one.summary_sentences),
             }
-            for one in found
+            for one in knowledge
         ]
         output.emit({"story": story, "query": query, "knows": rows})
         return
-    if not found:
+    if not knowledge:
         output.console().print(f"Nobody is known to know of that: {output.one_line(query)}.", soft_wrap=True)
         return
     from previously.cli.terminal import make_table
 
     lines: list[tuple[object, ...]] = []
-    for one in found:
+    for one in knowledge:
         lines += [(one.name, fact.text, fact.source, f"message {fact.since}") for fact in one.facts]
         lines += [(one.name, sentence, FROM_SUMMARY, "-") for sentence in one.summary_sentences]
     columns = ("who", "knows", "source", "since")
@@ -121,21 +121,21 @@ def presence(
     if names and everybody:
         raise BadInput("Either everybody was present or those who are named.")
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
+        opened = memory.story(story, create=False)
         for name in leave or ():
-            found.leave(name)
+            opened.leave(name)
         for name in enter or ():
-            found.enter(name)
+            opened.enter(name)
         if meant is not None:
-            heard = {casefold(one.name) for one in found.people()}
-            heard |= {casefold(name) for one in found.presence() for name in one.names or ()}
-            span = found.set_presence(*parse_stretch(meant), None if everybody else names or [])
+            heard = {casefold(one.name) for one in opened.people()}
+            heard |= {casefold(name) for one in opened.presence() for name in one.names or ()}
+            span = opened.set_presence(*parse_stretch(meant), None if everybody else names or [])
             new = [name for name in names or () if casefold(name) not in heard]
             output.note(f"Set for {span}." + (f" Not heard of before: {', '.join(new)}." if new else ""))
         if unset is not None:
-            output.note(f"Taken back for {found.unset_presence(unset)}.")
-        people = [one for one in found.people() if casefold(one.name) not in NARRATORS]
-        absent, stretches = found.absent(), found.presence()
+            output.note(f"Taken back for {opened.unset_presence(unset)}.")
+        people = [one for one in opened.people() if casefold(one.name) not in NARRATORS]
+        absent, stretches = opened.absent(), opened.presence()
     gone = {casefold(one) for one in absent}
     present = [one.name for one in people if casefold(one.name) not in gone]
     if as_json:

@@ -29,16 +29,16 @@ def keys(ctx: typer.Context, as_json: AsJson = False) -> None:
             raise BadInput(f"--json goes behind {ctx.invoked_subcommand}.")
         return
     with open_memory(ctx) as memory:
-        found = memory.keys()
+        keys = memory.keys()
     if as_json:
-        output.emit({"keys": [_key_json(key) for key in found]})
+        output.emit({"keys": [_key_json(key) for key in keys]})
         return
-    if not found:
+    if not keys:
         output.console().print("There are no keys yet; `previously keys add NAME` makes one.")
         return
     from previously.cli.terminal import make_table
 
-    rows = [(key.name, key.owner, key.at[:16].replace("T", " "), f"…{key.ending}") for key in found]
+    rows = [(key.name, key.owner, key.at[:16].replace("T", " "), f"…{key.ending}") for key in keys]
     columns = ("key", "owner", "created (UTC)", "ends with")
     output.console().print(make_table(columns, rows, left=columns))
 

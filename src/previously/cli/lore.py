@@ -51,8 +51,8 @@ def list_entries(
     from previously.cli.memory_json import lore_json
 
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
-        entries, attached = found.lore(everything=True), found.attached_books()
+        opened = memory.story(story, create=False)
+        entries, attached = opened.lore(everything=True), opened.attached_books()
     counts = dict.fromkeys(("live", "retired", "suggested", "removed"), 0)
     for entry in entries:
         counts[entry.status] += 1
@@ -67,13 +67,13 @@ def list_entries(
         columns = ("entry", "type", "by", "keywords", "content")
         console.print(make_table(columns, [_make_row(one) for one in shown], left=columns))
         console.print()
-    told = [f"{number:,} {status}" for status, number in counts.items() if number]
-    if not told:
+    parts = [f"{number:,} {status}" for status, number in counts.items() if number]
+    if not parts:
         name = output.one_line(story)
         by_hand = f"`previously lore add {name}`, or `previously lore attach {name}` for a book"
         console.print(output.from_model(story, "There is no lore", by_hand), soft_wrap=True)
         return
-    console.print(f"{output.count_nouns(len(entries), 'entry')}: {', '.join(told)}.")
+    console.print(f"{output.count_nouns(len(entries), 'entry')}: {', '.join(parts)}.")
     if counts["suggested"] and not everything:
         console.print("`--all` lists those suggested; `previously lore accept` takes one over.")
 
@@ -93,13 +93,13 @@ def add(
     from previously.lore.keys import normalize_name
 
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
+        opened = memory.story(story, create=False)
         there = next(
-            (one for one in found.lore() if not one.book and normalize_name(one.name) == normalize_name(entry)), None
+            (one for one in opened.lore() if not one.book and normalize_name(one.name) == normalize_name(entry)), None
         )
         if there:
             raise BadInput(f"There is an entry {there.name!r} already; `previously lore edit` changes it.")
-        made = found.write_lore(entry, kind, keywords=keywords, content=read_words(text))
+        made = opened.write_lore(entry, kind, keywords=keywords, content=read_words(text))
     _report(story, "written", made, f"{made.name} ({made.type}) is written.", as_json)
 
 
@@ -119,10 +119,10 @@ def edit(
     if keywords is None and text is None and not kind:
         raise BadInput("There is nothing to change: give --text, --keyword or --type.")
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
-        known = _find_own(found.lore(everything=True), entry)
+        opened = memory.story(story, create=False)
+        known = _find_own(opened.lore(everything=True), entry)
         content = None if text is None else read_words(text)
-        made = found.write_lore(known.name, kind or known.type, keywords=keywords, content=content)
+        made = opened.write_lore(known.name, kind or known.type, keywords=keywords, content=content)
     _report(story, "edited", made, f"{made.name} is as you say now; what scenes note of it is suggested.", as_json)
 
 
@@ -174,17 +174,19 @@ def explain(
 ) -> None:
     """Say of each entry why it comes up in the view of the newest turn, or why not."""
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False).explain_lore(reader)
+        decisions = memory.story(story, create=False).explain_lore(reader)
     if as_json:
-        told = [{"name": one.name, "book": one.book or None, "fired": one.fired, "reason": one.reason} for one in found]
-        output.emit({"story": story, "reader": reader, "entries": told})
+        entries = [
+            {"name": one.name, "book": one.book or None, "fired": one.fired, "reason": one.reason} for one in decisions
+        ]
+        output.emit({"story": story, "reader": reader, "entries": entries})
         return
-    if not found:
+    if not decisions:
         output.console().print("There are no entries that could come up.")
         return
     from previously.cli.terminal import make_table
 
-    rows = [(one.name, one.book or "-", "yes" if one.fired else "no", one.reason) for one in found]
+    rows = [(one.name, one.book or "-", "yes" if one.fired else "no", one.reason) for one in decisions]
     columns = ("entry", "book", "comes up", "because")
     output.console().print(make_table(columns, rows, left=columns))
 

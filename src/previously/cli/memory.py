@@ -39,14 +39,14 @@ def fold(
     if anew and once:
         raise BadInput("--anew folds everything: it does not go with --once.")
     with open_for_folding(ctx, endpoint, model) as memory:
-        found = memory.story(story, create=False)
+        opened = memory.story(story, create=False)
         if plan:
-            report = found.plan(anew=anew)
+            report = opened.plan(anew=anew)
         elif anew:
-            report = fold_anew(found, story, yes=yes)
+            report = fold_anew(opened, story, yes=yes)
         else:
             with output.progress(f"Folding {output.one_line(story)}") as progress:
-                report = found.fold(once=once, progress=progress)
+                report = opened.fold(once=once, progress=progress)
     if plan and once:
         report = replace(report, folds=report.folds[:1])
     if as_json:
@@ -91,13 +91,13 @@ def show(
         _show_gaps(ctx, story, as_json)
         return
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
-        info, branches, recap = found.info(), found.branches(), found.recap()
-        chapters, backbone, pins, flagged = found.chapters(), found.backbone(), found.pins(), found.flagged()
+        opened = memory.story(story, create=False)
+        info, branches, recap = opened.info(), opened.branches(), opened.recap()
+        chapters, backbone, pins, flagged = opened.chapters(), opened.backbone(), opened.pins(), opened.flagged()
         length = info.active.messages
-        newest = found.messages(max(length - NEWEST, 0), -1) if length else []
-        beside = remembered_json(found)
-        brief = found.brief()
+        newest = opened.messages(max(length - NEWEST, 0), -1) if length else []
+        beside = remembered_json(opened)
+        brief = opened.brief()
     if as_json:
         output.emit(
             {
@@ -150,14 +150,14 @@ def show(
 
 def _show_gaps(ctx: typer.Context, story: str, as_json: bool) -> None:
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False).gaps()
+        gaps = memory.story(story, create=False).gaps()
     if as_json:
-        output.emit({"story": story, "gaps": [{"position": gap.position, "reason": gap.reason} for gap in found]})
+        output.emit({"story": story, "gaps": [{"position": gap.position, "reason": gap.reason} for gap in gaps]})
         return
     console = output.console()
-    for gap in found:
+    for gap in gaps:
         console.print(f"Message {gap.position}: {_GAPS[gap.reason]} ({gap.reason}).")
-    if not found:
+    if not gaps:
         console.print("There are no gaps in a librarian's summary of this story.")
 
 
@@ -178,10 +178,10 @@ def _print_beside(story: str, beside: Mapping[str, Any]) -> None:
         ("cast", output.count_nouns(len(beside["cast"]), "character") + " whose knowledge is kept"),
         ("wishes", f"{len(beside['wishes']):,} of the players' wishes"),
     ]
-    told = [f"  {what}: `previously {command} {output.one_line(story)}`" for command, what in lines if what[0] != "0"]
-    if told:
+    hints = [f"  {what}: `previously {command} {output.one_line(story)}`" for command, what in lines if what[0] != "0"]
+    if hints:
         output.console().print("\nAlso kept", style="bold")
-        output.console().print("\n".join(told), soft_wrap=True)
+        output.console().print("\n".join(hints), soft_wrap=True)
     if beside["books"]:
         output.console().print(f"  books: {output.one_line(', '.join(beside['books']))}", soft_wrap=True)
 
@@ -203,13 +203,13 @@ def chapters(
 ) -> None:
     """List the closed chapters of a story: number, title, messages, and each in short."""
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False).chapters()
+        closed = memory.story(story, create=False).chapters()
     if as_json:
-        output.emit({"story": story, "chapters": [chapter_json(one) for one in found]})
+        output.emit({"story": story, "chapters": [chapter_json(one) for one in closed]})
         return
-    for one in found:
+    for one in closed:
         print_chapter(one, full=full)
-    if not found:
+    if not closed:
         output.console().print("No chapter of this story is closed yet.")
 
 

@@ -51,8 +51,8 @@ def chapter(
         output.emit({"story": story, "chapter": closed.number, "title": closed.title, "span": span})
         return
     name = output.one_line(closed.name)
-    told = "It has its recap." if closed.recap else "The next fold writes its recap."
-    output.console().print(f"{name} is closed ({closed.span}). {told}", soft_wrap=True)
+    sentence = "It has its recap." if closed.recap else "The next fold writes its recap."
+    output.console().print(f"{name} is closed ({closed.span}). {sentence}", soft_wrap=True)
 
 
 def rewrite(ctx: typer.Context, story: Story, what: What, text: Words, as_json: AsJson = False) -> None:
@@ -179,8 +179,8 @@ def rebuild(
     from previously.cli.memory import fold_anew, print_folds, report_json
 
     with open_for_folding(ctx, endpoint, model) as memory:
-        found = memory.story(story, create=False)
-        report = fold_anew(found, story, yes=yes)
+        opened = memory.story(story, create=False)
+        report = fold_anew(opened, story, yes=yes)
     if as_json:
         output.emit(report_json(story, report))
     else:

@@ -36,22 +36,26 @@ def validate(file: File, as_json: AsJson = False) -> None:
 
     text = _read_text(file)
     try:
-        found = judge(parse_json(text, "file"))
+        validation = judge(parse_json(text, "file"))
     except BadInput as error:
-        found = Validation((Fault("file", str(error).rstrip(".")),), ())
+        validation = Validation((Fault("file", str(error).rstrip(".")),), ())
     if as_json:
         output.emit(
-            {"valid": found.valid, "faults": _faults_json(found.faults), "warnings": _faults_json(found.warnings)}
+            {
+                "valid": validation.valid,
+                "faults": _faults_json(validation.faults),
+                "warnings": _faults_json(validation.warnings),
+            }
         )
     else:
         console = output.console()
-        for fault in found.faults:
+        for fault in validation.faults:
             console.print(output.one_line(f"fault: {fault}"), soft_wrap=True)
-        for warning in found.warnings:
+        for warning in validation.warnings:
             console.print(output.one_line(f"warning: {warning}"), soft_wrap=True)
-        verdict = "a valid scene memory" if found.valid else "no valid scene memory"
+        verdict = "a valid scene memory" if validation.valid else "no valid scene memory"
         console.print(f"{output.one_line(file)} is {verdict}.", soft_wrap=True)
-    if not found.valid:
+    if not validation.valid:
         raise typer.Exit(1)
 
 
@@ -85,7 +89,7 @@ def combine(
     with open_for_folding(ctx, endpoint, model) as memory:
         given = _read_scenes(memory, what, scenes)
         made = memory.combine(given, COMBINED_WORDS if target is None else target)
-    told = {
+    record = {
         "scenes": len(given),
         "made_by": made.made_by,
         "reason": made.reason or None,
@@ -95,7 +99,7 @@ def combine(
         "tokens_saved": made.whole_tokens - made.sent_tokens,
         "left": list(made.left),
     }
-    _write_scene(made.scene, told, out, as_json)
+    _write_scene(made.scene, record, out, as_json)
     _note_combined(made, len(given))
 
 
@@ -129,10 +133,10 @@ def _parse_choice(text: str, count: int) -> tuple[int, int]:
     """The first and the last scene that is meant, from 1."""
     if not text:
         return 1, count
-    found = re.fullmatch(r"([0-9]{1,9})(?:\.\.|-)([0-9]{1,9})", text)
-    if not found:
+    match = re.fullmatch(r"([0-9]{1,9})(?:\.\.|-)([0-9]{1,9})", text)
+    if not match:
         raise BadInput(f"{text!r} chooses no scenes: write FIRST..LAST, as in 1..3.")
-    first, last = int(found[1]), int(found[2])
+    first, last = int(match[1]), int(match[2])
     if not 1 <= first <= last <= count:
         there = f"there are {count}" if count else "none is noted yet"
         raise BadInput(f"There are no scenes {first} to {last}; {there}.")

@@ -26,10 +26,10 @@ def set_values(
     from previously.settings_file import find_effective
 
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
+        opened = memory.story(story, create=False)
         if assignments:
-            found.set(assignments)
-        own = found.settings()
+            opened.set(assignments)
+        own = opened.settings()
     _, layers = find_effective(os.environ)
     in_force = explain_settings([*layers, Layer(Origin.STORY, own, f"the settings of {story}")])
     if as_json:

@@ -47,26 +47,26 @@ def threads(
         raise BadInput("--due goes with --open: it says by when that is due.")
     _check_rewording(reword, to)
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
+        opened = memory.story(story, create=False)
         if resolve is not None:
-            output.note(f"Settled: {found.resolve_thread(resolve).text}")
+            output.note(f"Settled: {opened.resolve_thread(resolve).text}")
         if reopen is not None:
-            output.note(f"Open again: {found.reopen_thread(reopen).text}")
+            output.note(f"Open again: {opened.reopen_thread(reopen).text}")
         if reword is not None and to is not None:
-            output.note(f"Reworded: {found.reword_thread(reword, to).text}")
+            output.note(f"Reworded: {opened.reword_thread(reword, to).text}")
         if newly is not None:
-            found.open_thread(newly, due)
+            opened.open_thread(newly, due)
             output.note(f"Open: {newly}")
-        listed = found.threads(everything=everything)
-        own = found.settings()
+        listed = opened.threads(everything=everything)
+        own = opened.settings()
     if as_json:
         output.emit({"story": story, "threads": [thread_json(one) for one in listed]})
         return
     if not listed:
         what = "No thread is known" if everything else "Nothing is known to be open"
-        told = output.from_model(story, what, "`previously threads --open`")
+        sentence = output.from_model(story, what, "`previously threads --open`")
         output.console().print(
-            told if _notes_threads(story, own) else f"{what}; {_explain_none(story)}.", soft_wrap=True
+            sentence if _notes_threads(story, own) else f"{what}; {_explain_none(story)}.", soft_wrap=True
         )
         return
     from previously.cli.terminal import make_table
@@ -124,12 +124,12 @@ def state(
     from previously.cli.memory_json import held_json
 
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
+        opened = memory.story(story, create=False)
         if ended is not None:
-            output.note(f"Ended: {found.end_held(ended).text}")
+            output.note(f"Ended: {opened.end_held(ended).text}")
         if said is not None:
-            found.hold(said)
-        listed = found.state()
+            opened.hold(said)
+        listed = opened.state()
     if as_json:
         output.emit({"story": story, "state": [held_json(one) for one in listed]})
         return
@@ -159,12 +159,12 @@ def wishes(
 
     _check_rewording(reword, to)
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
+        opened = memory.story(story, create=False)
         if withdraw is not None:
-            output.note(f"Withdrawn: {found.withdraw_wish(withdraw).text}")
+            output.note(f"Withdrawn: {opened.withdraw_wish(withdraw).text}")
         if reword is not None and to is not None:
-            output.note(f"Reworded: {found.reword_wish(reword, to).text}")
-        listed = found.wishes()
+            output.note(f"Reworded: {opened.reword_wish(reword, to).text}")
+        listed = opened.wishes()
     if as_json:
         output.emit({"story": story, "wishes": [wish_json(one) for one in listed]})
         return
@@ -192,18 +192,18 @@ def scenes(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     from previously.cli.memory_json import scene_json
 
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False).scenes()
+        notes = memory.story(story, create=False).scenes()
     if as_json:
-        output.emit({"story": story, "scenes": [scene_json(number, one) for number, one in enumerate(found, 1)]})
+        output.emit({"story": story, "scenes": [scene_json(number, one) for number, one in enumerate(notes, 1)]})
         return
     console = output.console()
-    for number, one in enumerate(found, 1):
+    for number, one in enumerate(notes, 1):
         console.print(f"Scene {number} ({one.span}, by {one.made_by})", style="bold")
         console.print(output.printable(one.summary))
         if one.entries:
             console.print(f"Describes: {output.one_line(', '.join(one.entries))}.", soft_wrap=True)
         console.print()
-    if not found:
+    if not notes:
         ends = f"`previously scene {output.one_line(story)}` ends one"
         console.print(f"No scene is noted yet; a fold notes those that are over, and {ends}.", soft_wrap=True)
 
@@ -227,16 +227,16 @@ def analyze(
     from previously.cli.memory_json import analysis_json
 
     with open_for_folding(ctx, endpoint, model) as memory:
-        found = memory.story(story, create=False)
-        report = found.analyze(where, again=again)
-        analyses = dict(found.analyses())
-        length = found.branch_info().messages
+        opened = memory.story(story, create=False)
+        report = opened.analyze(where, again=again)
+        analyses = dict(opened.analyses())
+        length = opened.branch_info().messages
     wanted = {done.span.first for done in report.folds} if where is None else {where if where >= 0 else length + where}
-    told = [(at, one) for at, one in analyses.items() if at in wanted]
+    chosen = [(at, one) for at, one in analyses.items() if at in wanted]
     if as_json:
-        output.emit({**report_json(story, report), "analyses": [analysis_json(at, one) for at, one in told]})
+        output.emit({**report_json(story, report), "analyses": [analysis_json(at, one) for at, one in chosen]})
     else:
-        for at, one in told:
+        for at, one in chosen:
             _print_analysis(at, one)
         if report.folds:
             print_folds(report, planned=False)

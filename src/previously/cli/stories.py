@@ -22,7 +22,7 @@ from previously.core.versions import Status
 def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the stories."""
     with open_memory(ctx) as memory:
-        found = memory.stories()
+        infos = memory.stories()
     if as_json:
         output.emit(
             {
@@ -33,13 +33,13 @@ def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
                         "branches": info.branches,
                         "branch": info.active.name,
                     }
-                    for info in found
+                    for info in infos
                 ]
             }
         )
         return
     console = output.console()
-    if not found:
+    if not infos:
         console.print("There are no stories here yet. Begin one:")
         console.print("  previously import chat.jsonl")
         console.print('  previously add my-story --role user --name Ines --text "The lamp is out."')
@@ -47,7 +47,7 @@ def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
         return
     from previously.cli.terminal import make_table
 
-    rows = [(info.name, info.active.messages, info.branches, info.active.name) for info in found]
+    rows = [(info.name, info.active.messages, info.branches, info.active.name) for info in infos]
     console.print(make_table(("story", "messages", "branches", "active branch"), rows, left=("story", "active branch")))
 
 
@@ -126,10 +126,10 @@ def _check_settings(facts: dict[str, Any]) -> str:
     from previously.settings_file import find_effective
 
     layers = find_effective(os.environ)[1]
-    found = facts["settings"] = explain_settings(layers)
+    settings = facts["settings"] = explain_settings(layers)
     facts["settings_file"] = next((layer.place for layer in layers if layer.origin is Origin.FILE), None)
-    changed = sum(setting["from"] != "default" for setting in found.values())
-    return f"{changed} of {len(found)} are not the default; file: {facts['settings_file'] or 'none'}"
+    changed = sum(setting["from"] != "default" for setting in settings.values())
+    return f"{changed} of {len(settings)} are not the default; file: {facts['settings_file'] or 'none'}"
 
 
 def _check_place(facts: dict[str, Any], db: str | None) -> str:
@@ -156,9 +156,9 @@ def _check_extras(facts: dict[str, Any]) -> str:
     from importlib.metadata import PackageNotFoundError, metadata, requires, version
 
     def installed(requirement: str) -> bool:
-        found = re.match(r"[A-Za-z0-9._-]+", requirement)
+        match = re.match(r"[A-Za-z0-9._-]+", requirement)
         try:
-            return found is not None and bool(version(found.group()))
+            return match is not None and bool(version(match.group()))
         except PackageNotFoundError:
             return False
 
@@ -183,15 +183,15 @@ def _check_model(facts: dict[str, Any], endpoint: str, name: str) -> str:
     asked = choose_model(endpoint, name)
     if asked is None:
         return "none named; memory quotes the story, lore, cast and state need a model or a person"
-    found = facts["model"] = run(describe_model(asked))
-    if not found.get("reachable"):
-        raise PreviouslyError(str(found.get("reason") or "the endpoint does not answer"))
-    if found.get("model_listed") is False:
+    description = facts["model"] = run(describe_model(asked))
+    if not description.get("reachable"):
+        raise PreviouslyError(str(description.get("reason") or "the endpoint does not answer"))
+    if description.get("model_listed") is False:
         raise PreviouslyError(f"the server answers, but has no model named {asked.name}")
-    window = found.get("window_tokens")
+    window = description.get("window_tokens")
     schema = (
-        {True: "keeps a JSON schema", False: "no JSON schema"}.get(bool(found.get("json_schema")), "")
-        if found.get("json_schema") is not None
+        {True: "keeps a JSON schema", False: "no JSON schema"}.get(bool(description.get("json_schema")), "")
+        if description.get("json_schema") is not None
         else "JSON schema not tried"
     )
     return f"{asked.name} answers; window {f'{window:,} tokens' if window else 'not known'}; {schema}"
@@ -204,18 +204,18 @@ def _check_upstream(facts: dict[str, Any], url: str, name: str) -> str:
     from previously.app import describe_model, model_at
 
     key = os.environ.get("PREVIOUSLY_UPSTREAM_KEY", "")
-    found = run(describe_model(model_at(url, name or "default", key, 10.0), probe_schema=False))
-    models = found.get("models") or []
-    if not name and models and found.get("reachable"):
-        found = run(describe_model(model_at(url, models[0], key, 10.0), probe_schema=False))
-    facts["upstream"] = found
-    if not found.get("reachable"):
-        raise PreviouslyError(str(found.get("reason") or "it does not answer"))
-    window = found.get("window_tokens")
-    told = (
+    description = run(describe_model(model_at(url, name or "default", key, 10.0), probe_schema=False))
+    models = description.get("models") or []
+    if not name and models and description.get("reachable"):
+        description = run(describe_model(model_at(url, models[0], key, 10.0), probe_schema=False))
+    facts["upstream"] = description
+    if not description.get("reachable"):
+        raise PreviouslyError(str(description.get("reason") or "it does not answer"))
+    window = description.get("window_tokens")
+    parts = (
         f"window {window:,} tokens" if window else "its window is not told: name it with --window, else 8,192 are taken"
     )
-    return f"{found['endpoint']} answers with {output.count_nouns(len(models), 'model')}; {told}"
+    return f"{description['endpoint']} answers with {output.count_nouns(len(models), 'model')}; {parts}"
 
 
 def _test_fold(endpoint: str, name: str) -> str:

@@ -54,8 +54,8 @@ def add(
     draft, replaced = clean_draft(Draft(said, Attributes(at, source_id)))
     _note_replaced(replaced)
     with open_memory(ctx) as memory:
-        found = _open_or_begin(memory, story)
-        branch = found.add_drafts([draft])
+        opened = _open_or_begin(memory, story)
+        branch = opened.add_drafts([draft])
     _report(as_json, story, branch, f"Added message {branch.messages - 1} to {story}.")
 
 
@@ -80,9 +80,9 @@ def import_files(
     names = _name_stories(files, story)
     # All are read before anything is written.
     sources = [read_story(Path(file), file_format, user=user) for file in files]
-    found = [one for its_name, source in zip(names, sources, strict=True) for one in _read_stories(its_name, source)]
+    stories = [one for its_name, source in zip(names, sources, strict=True) for one in _read_stories(its_name, source)]
     with open_memory(ctx) as memory:
-        results = [_import(memory, its_name, source) for its_name, source in found]
+        results = [_import(memory, its_name, source) for its_name, source in stories]
     if as_json:
         output.emit(results[0] if len(results) == 1 else {"stories": results})
         return
@@ -131,8 +131,8 @@ def branch(
 ) -> None:
     """Make a new branch of a story; the active branch stays active."""
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
-        made, active = found.branch(new, at), found.branch_info().name
+        opened = memory.story(story, create=False)
+        made, active = opened.branch(new, at), opened.branch_info().name
     sentence = f"Made branch {new} with {output.count_nouns(made.messages, 'message')}; {active} is still active."
     _report(as_json, story, made, sentence, active=active)
 
@@ -153,9 +153,9 @@ def _change(
     sentence: str,
 ) -> None:
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
-        before = found.branch_info().messages
-        now = change(found)
+        opened = memory.story(story, create=False)
+        before = opened.branch_info().messages
+        now = change(opened)
     _report(as_json, story, now, sentence.format(where if where >= 0 else before + where, story))
 
 
@@ -196,17 +196,17 @@ _COUNTS = ("added", "updated", "removed", "unchanged")
 def _import(memory: BlockingMemory, story: str, source: StorySource) -> dict[str, Any]:
     from previously.storage.store import MAIN
 
-    found = memory.story(story)
+    opened = memory.story(story)
     # The active branch follows the file, unless the file itself has a branch of that name.
-    active = found.branch_info().name
+    active = opened.branch_info().name
     beside = MAIN if active in [branch.name for branch in source.branches] else active
-    every = [found.follow(source.drafts, on=beside)]
+    every = [opened.follow(source.drafts, on=beside)]
     for branch in source.branches:
         path = [*source.drafts[: branch.at], *branch.drafts]
-        changes = found.follow_branch(branch.name, path, beside=beside, shared=branch.at)
+        changes = opened.follow_branch(branch.name, path, beside=beside, shared=branch.at)
         every.append(replace(changes, unchanged=changes.unchanged - branch.at))
     if source.header:
-        found.keep_header(source.header)
+        opened.keep_header(source.header)
     _note_replaced(source.replaced + sum(changes.replaced_characters for changes in every))
     _note_skipped(story, source.skipped)
     return {

@@ -34,22 +34,22 @@ def parse_minutes(text: str) -> int:
 def verify(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Derive every hash and cache anew and say what differs. Nothing is changed; exit code 1 if something is wrong."""
     with open_memory(ctx) as memory:
-        found = memory.verify(_make_note())
+        result = memory.verify(_make_note())
     if as_json:
         output.emit(
             {
-                "clean": found.clean,
-                "stories": found.stories,
-                "messages": found.messages,
-                "checked": dict(found.checked),
-                "faults": [asdict(fault) for fault in found.faults],
-                "more_faults": found.more_faults,
-                "garbage": asdict(found.garbage),
+                "clean": result.clean,
+                "stories": result.stories,
+                "messages": result.messages,
+                "checked": dict(result.checked),
+                "faults": [asdict(fault) for fault in result.faults],
+                "more_faults": result.more_faults,
+                "garbage": asdict(result.garbage),
             }
         )
     else:
-        _print_verified(found)
-    if not found.clean:
+        _print_verified(result)
+    if not result.clean:
         raise typer.Exit(1)
 
 

@@ -88,22 +88,22 @@ def blame(
     from previously.runtime.remembering import cuts_from
 
     with open_memory(ctx) as memory:
-        found = memory.story(story, create=False)
+        opened = memory.story(story, create=False)
         if message is not None:
-            _blame_message(found, story, message, as_json=as_json)
+            _blame_message(opened, story, message, as_json=as_json)
             return
-        versions = found.log()
-        texts = _find_texts_in_force(found, versions)
+        versions = opened.log()
+        texts = _find_texts_in_force(opened, versions)
         default = texts[0] if texts else versions[-1].id if versions else None
         version = _find_version(story, versions, which if which is not None else default)
         in_force = version.id in texts
     made = version.made
     cuts = cuts_from(made)
     if as_json:
-        told = {"text": made.text, "shed": list(made.shed), "unverified": list(made.unverified)}
+        record = {"text": made.text, "shed": list(made.shed), "unverified": list(made.unverified)}
         chain = {"before": made.before, "replaces": made.replaces, "in_force": in_force}
         gone = {"cuts": [[cut.first, cut.last] for cut in cuts]} if cuts else {}
-        output.emit({"story": story, **version_json(version), **chain, **told, **gone})
+        output.emit({"story": story, **version_json(version), **chain, **record, **gone})
         return
     console = output.console()
     rows = [
@@ -157,9 +157,9 @@ def _blame_message(found: BlockingStory, story: str, at: int, *, as_json: bool) 
 
 def _find_texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
     """The versions that speak for the story now: of the recap, the backbone, each chapter, and the notes of spans."""
-    found = [story.recap(), story.backbone(), *(chapter.recap for chapter in story.chapters())]
+    texts = [story.recap(), story.backbone(), *(chapter.recap for chapter in story.chapters())]
     by_hand = {version.made.text: version.id for version in versions if version.made.status == "by hand"}
-    ids = [by_hand.get(text.text) if text.version is None else text.version for text in found if text]
+    ids = [by_hand.get(text.text) if text.version is None else text.version for text in texts if text]
     return [*(ident for ident in ids if ident is not None), *story.notes_in_force()]
 
 

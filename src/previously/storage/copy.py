@@ -312,11 +312,11 @@ class WholeStories:
         name, or one like it, in its place."""
 
         def write(tables: Tables) -> None:
-            found = tables.stories.named(self._owner, name)
-            if found is not None:
+            existing = tables.stories.named(self._owner, name)
+            if existing is not None:
                 if not aside:
                     raise NameTaken(f"There is a story named {name!r} in {self.place} by now.")
-                self._rename(tables, found.key, aside)
+                self._rename(tables, existing.key, aside)
             (story,) = tables.session.reserve("story", 1)
             write_story(tables.session, StoryKey(self._owner, story), name, spool, step)
 

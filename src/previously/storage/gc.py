@@ -123,10 +123,8 @@ def find_dead_lines(session: Session, key: StoryKey, before: str) -> list[LineRo
 def find_leftovers(session: Session, key: StoryKey, before: str) -> dict[int, int]:
     """The lines of a story with rows behind all that others lean on, and from where on those can go."""
     shown = [row[4] for row in session.rows("branch_rows", key.values)]
-    found = LineMap.read(session, key).leftovers(shown, before)
-    return {
-        line: end for line, end in found.items() if _count(session, "last_depth", line=line, owner=key.owner) >= end
-    }
+    ends = LineMap.read(session, key).leftovers(shown, before)
+    return {line: end for line, end in ends.items() if _count(session, "last_depth", line=line, owner=key.owner) >= end}
 
 
 def _count_caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:

@@ -50,8 +50,8 @@ def load_all_queries(backend: str) -> dict[str, str]:
 def load_migrations(backend: str) -> list[tuple[str, str]]:
     """`(name, statements)` of a backend's migrations, in the order they are applied."""
     folder = files("previously.storage") / "sql" / backend / "migrations"
-    found = sorted((item.name, item.read_text("utf-8")) for item in folder.iterdir() if item.name.endswith(".sql"))
-    numbers = [name.split("_")[0] for name, _ in found]
+    migrations = sorted((item.name, item.read_text("utf-8")) for item in folder.iterdir() if item.name.endswith(".sql"))
+    numbers = [name.split("_")[0] for name, _ in migrations]
     if len(set(numbers)) != len(numbers):
         raise ValueError("two migrations share a number")
-    return [(name.removesuffix(".sql"), text) for name, text in found]
+    return [(name.removesuffix(".sql"), text) for name, text in migrations]

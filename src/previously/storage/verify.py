@@ -118,15 +118,15 @@ MOST_STRAYS = 1_000
 def check_story(session: Session, owner: str, story: int, before: str, findings: Findings) -> None:
     """Check all of one story. What was begun before that time and never published counts as garbage."""
     session.one("plan_for_copying", {})  # rows are read piece by piece here too
-    found = [row for row in read_story_rows(session, owner) if row.id == story]
-    if not found:
+    rows = [row for row in read_story_rows(session, owner) if row.id == story]
+    if not rows:
         return  # it was forgotten meanwhile
     key = StoryKey(owner, story)
-    findings.begin(found[0].name)
+    findings.begin(rows[0].name)
     asked = {"story": story, "owner": owner}
     branches = [BranchRow(*row) for row in session.rows("branch_rows", asked)]
     lines = LineMap.read(session, key)
-    _check_story_row(found[0], branches, findings)
+    _check_story_row(rows[0], branches, findings)
     nodes = check_messages(session, key, findings)
     check_paths(session, key, lines, branches, findings)
     made = check_versions(session, key, nodes, findings)

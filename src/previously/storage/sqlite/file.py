@@ -184,8 +184,8 @@ class SqliteFile:
 
     def damage(self) -> list[str]:
         """Return the faults that SQLite finds, a line each."""
-        found = [str(line) for (line,) in self._connection.execute("PRAGMA integrity_check")]
-        return [] if found == ["ok"] else found
+        faults = [str(line) for (line,) in self._connection.execute("PRAGMA integrity_check")]
+        return [] if faults == ["ok"] else faults
 
     def space(self) -> tuple[int, int]:
         """Bytes of all pages, and of the free ones."""

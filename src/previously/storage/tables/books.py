@@ -44,10 +44,10 @@ class BookTable:
     def forget(self, owner: str, name: str) -> bool:
         """Destroy a book, and detach it everywhere; whether there was one."""
         values = {"owner": owner, "name": name}
-        found = self._session.one("book", values) is not None
+        was_there = self._session.one("book", values) is not None
         self._session.run("delete_book", values)  # waits for who holds it; what they attached is seen after
         self._session.run("detach_book_everywhere", values)
-        return found
+        return was_there
 
     def attach(self, key: StoryKey, name: str) -> None:
         """Attach a book behind the others, unless it is."""
@@ -58,9 +58,9 @@ class BookTable:
 
     def detach(self, key: StoryKey, name: str) -> bool:
         """Detach a book; whether it was attached."""
-        found = self._is_attached(key, name)
+        was_attached = self._is_attached(key, name)
         self._session.run("detach_book", {**key.values, "name": name})
-        return found
+        return was_attached
 
     def attached(self, key: StoryKey) -> list[str]:
         """The books that a story has attached, in order."""

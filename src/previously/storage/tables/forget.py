@@ -60,23 +60,23 @@ class MessageEraser:
 
     def standing_at(self, key: StoryKey, branch: BranchRow, first: int, last: int) -> set[int]:
         """The entries at these positions, their other wordings, and what else stood there and stands nowhere now."""
-        found: set[int] = set()
+        entries: set[int] = set()
         for depth in range(max(first, 0), min(last, branch.messages - 1) + 1):
             node, _, parent = self._lines.node_at(key, branch.line, depth)
             (standing,) = expect_row(self._session.one("node_entry", {"node": node, **key.values}), f"node {node}")
-            found.add(standing)
+            entries.add(standing)
             siblings = self._session.rows("node_siblings", {"parent": parent, **key.values})
-            found |= {row[3] for row in siblings if row[3] not in found and not self._is_standing(key, row[3])}
+            entries |= {row[3] for row in siblings if row[3] not in entries and not self._is_standing(key, row[3])}
         wordings: dict[int, set[int]] = {}
         for entry, replaces in self._session.rows("rewordings", key.values):
             wordings.setdefault(entry, set()).add(replaces)
             wordings.setdefault(replaces, set()).add(entry)
-        to_follow = list(found)
+        to_follow = list(entries)
         while to_follow:
-            fresh = wordings.get(to_follow.pop(), set()) - found
-            found |= fresh
+            fresh = wordings.get(to_follow.pop(), set()) - entries
+            entries |= fresh
             to_follow += fresh
-        return found
+        return entries
 
     def traces(self, key: StoryKey, entries: Collection[int]) -> Traces:
         """By what these entries are known in a copy of the story."""

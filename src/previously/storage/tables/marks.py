@@ -62,13 +62,13 @@ class MarkTable:
     def add(self, key: StoryKey, branch: BranchRow, mark: Mark, retires: Collection[int]) -> Mark:
         """A new mark, in place of those it retires. They go out of the way first: two marks of one origin never stand
         at once."""
-        found = self._session.one("mark_behind", {"branch": branch.id, "origin": mark.origin, "owner": key.owner})
+        row = self._session.one("mark_behind", {"branch": branch.id, "origin": mark.origin, "owner": key.owner})
         self._session.many("retire_mark", ((one, branch.id, key.owner) for one in retires))
         newest = self._session.one("newest_version_id", key.values)
         new = self._insert(
             key,
             branch.id,
-            replace(mark, after=newest[0] if newest else 0, behind=found[0] if found else 0),
+            replace(mark, after=newest[0] if newest else 0, behind=row[0] if row else 0),
             retired_by=0,
         )
         self._session.many("set_retired_by", ((new.id, one, key.owner) for one in retires))

@@ -184,8 +184,8 @@ class PathWriter:
 
     def _find_tip(self, key: StoryKey, branch: BranchRow, start: int) -> _Tip:
         if start == branch.messages and branch.head != NO_NODE:
-            found = self._session.one("node_hash", {"node": branch.head, "owner": key.owner})
-            (hashed,) = expect_row(found, f"node {branch.head}, in which branch {branch.name!r} ends,")
+            row = self._session.one("node_hash", {"node": branch.head, "owner": key.owner})
+            (hashed,) = expect_row(row, f"node {branch.head}, in which branch {branch.name!r} ends,")
             return _Tip(branch.head, hashed, start)
         return _Tip(*self.before(key, branch.line, start), start)
 

@@ -38,15 +38,15 @@ class Lines:
 
     def segments(self, key: StoryKey, line: int, first: int, last: int) -> list[Segment]:
         """The lines that hold depths first to last of the path that ends in `line`, the deepest first."""
-        found: list[Segment] = []
+        segments: list[Segment] = []
         at: int | None = line
         while at is not None and last >= first:
             parent, fork = self._read_line(key, at)
             if last >= fork:
-                found.append(Segment(at, max(first, fork), last))
+                segments.append(Segment(at, max(first, fork), last))
                 last = fork - 1
             at = parent
-        return found
+        return segments
 
     def reaching(self, key: StoryKey, line: int, last: int) -> Iterator[Segment]:
         """Each line of the chain with the depths up to `last` that count on it, the deepest first; the first of a
@@ -70,8 +70,8 @@ class Lines:
         """The line that holds this depth; None for the depth before the first."""
         if depth < 0:
             return None
-        held = self.segments(key, line, depth, depth)
-        return expect_row(held[0] if held else None, f"the line with message {depth} of line {line}").line
+        segments = self.segments(key, line, depth, depth)
+        return expect_row(segments[0] if segments else None, f"the line with message {depth} of line {line}").line
 
     def node_at(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes, int]:
         """Node, its hash and its parent at a depth that exists."""
@@ -130,8 +130,8 @@ class PathReader:
 
     def position_of(self, key: StoryKey, branch: BranchRow, node: int) -> int | None:
         """The last place on the branch where the entry of a node stands."""
-        found = self._session.one("node_entry", {"node": node, **key.values})
-        return None if found is None else self._lines.last_place(key, branch.line, branch.messages - 1, found[0])
+        row = self._session.one("node_entry", {"node": node, **key.values})
+        return None if row is None else self._lines.last_place(key, branch.line, branch.messages - 1, row[0])
 
     def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
         """The last messages of the path that ends in a node, in order."""

@@ -158,9 +158,9 @@ class _TableIndex:
             values = {**self._asked, "first": first, "last": self._last, "terms": json.dumps(asked, ensure_ascii=False)}
             for term, block, data in self._session.rows("postings", values):
                 read[term].append((block, data))
-        found = {term: complete.upto(self._last, read[term]) for term, complete in kept.items()}
-        self._kept.keep_postings({term: complete for term, (_, complete) in found.items()})
-        return {term: blocks for term, (blocks, _) in found.items() if blocks}
+        postings = {term: complete.upto(self._last, read[term]) for term, complete in kept.items()}
+        self._kept.keep_postings({term: complete for term, (_, complete) in postings.items()})
+        return {term: blocks for term, (blocks, _) in postings.items() if blocks}
 
     def facts(self) -> Sequence[Block]:
         """The blocks of facts."""
@@ -174,12 +174,12 @@ class _TableIndex:
     def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
         """The vectors of these entries."""
         asked = [entry for entry in entries if entry <= self._vectors_through]
-        found = self._kept.vectors(asked)
-        missing = json.dumps([entry for entry in asked if entry not in found])
+        vectors = self._kept.vectors(asked)
+        missing = json.dumps([entry for entry in asked if entry not in vectors])
         values = {**self._asked, "last": self._vectors_through, "entries": missing}
         read: dict[int, bytes] = dict(self._session.rows("vectors", values))
         self._kept.keep_vectors(read)
-        return found | read
+        return vectors | read
 
     def speakers(self) -> Iterable[str]:
         """The names that speak in the story."""

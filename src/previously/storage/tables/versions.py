@@ -142,8 +142,8 @@ class VersionTable:
         for segment in self._lines.reaching(key, branch.line, end):
             if len(best) == len(asked) and min(row[2] for row in best.values()) > segment.last:
                 break  # lines further up end before
-            found = {**values, "line": segment.line, "last": segment.last, "owner": key.owner}
-            for row in self._session.rows("furthest_live", found):
+            asked_here = {**values, "line": segment.line, "last": segment.last, "owner": key.owner}
+            for row in self._session.rows("furthest_live", asked_here):
                 other = best.get(row[0], row)
                 best[row[0]] = max(other, row, key=lambda one: (one[2], one[3]))
         return [_read_live(best.get(number)) for number in range(len(asked))]
