@@ -27,7 +27,7 @@ from typing import Any
 from previously.app import Memory
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
-from previously.runtime.folder import BuiltinFolder
+from previously.runtime.writer import BuiltinWriter
 from previously.settings import Settings, make_layer
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.database import SqliteDatabase
@@ -59,7 +59,7 @@ class Written:
 async def write(path: str, writers: int, seconds: float, most_in_group: int, who: str) -> Written:
     """Writers side by side for so long."""
     store = Store(SqliteDatabase(path, most_in_group=most_in_group))
-    memory = Memory(store, owner="local", layers=[make_layer(Settings())], folder=BuiltinFolder())
+    memory = Memory(store, owner="local", layers=[make_layer(Settings())], folder=BuiltinWriter())
     stories = [await memory.story(f"{who} {number}") for number in range(writers)]
     taken: list[float] = []
     errors = 0

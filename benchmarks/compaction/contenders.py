@@ -16,7 +16,7 @@ from previously.core.messages import Draft, Message, Role
 from previously.core.pairing import find_units
 from previously.core.tokens import estimate_tokens, message_tokens
 from previously.formats.conversations import Conversation, Dialect
-from previously.runtime.compacting import FOLDED, fold_conversation_async
+from previously.runtime.conversation import FOLDED, fold_conversation_async
 
 FOLD_AT = 0.85
 """From which share of the budget on there is something to fold, for everyone."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.exam.exams import CHARACTERS
 from benchmarks.exam.requests import find_kind, find_span, hash_request
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
-from previously.folds.rendering import Template
+from previously.folds.prompts.templates import Template
 from previously.models.client import Model
 from previously.wire.model_call import build_reply
 

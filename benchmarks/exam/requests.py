@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from previously.core.model_io import ModelRequest
 from previously.core.path import Span
-from previously.folds.rendering import Template
+from previously.folds.prompts.templates import Template
 
 UNKNOWN_KIND = "other"
 

@@ -10,7 +10,7 @@ from previously.core.model_io import ModelFailure, ModelRequest
 from previously.core.path import Span
 from previously.core.scripts import count_words
 from previously.core.versions import Cost
-from previously.folds.rendering import Template, fill, parse_template
+from previously.folds.prompts.templates import Template, fill_template, parse_template
 from previously.models.client import Model
 
 KIND = "rolling"
@@ -62,7 +62,7 @@ async def summarise(exam: Exam, model: Model) -> tuple[str, Cost]:
     for span in find_batches(exam.messages):
         batch = exam.messages[span.first : span.last + 1]
         request = ModelRequest(
-            *fill(TEMPLATE, {"summary": summary or "(none yet)", "messages": render(batch)}), ANSWER_TOKENS
+            *fill_template(TEMPLATE, {"summary": summary or "(none yet)", "messages": render(batch)}), ANSWER_TOKENS
         )
         reply = await model.ask(request)
         cost += Cost(1)

@@ -13,12 +13,12 @@ from previously import Memory, Message, Story
 from previously.core.messages import message
 from previously.core.tokens import Counter, message_tokens
 from previously.core.versions import Cost
-from previously.folds.rendering import Template
+from previously.folds.prompts.templates import Template
 from previously.models.client import Model
 from previously.runtime.fold_report import FoldReport
-from previously.runtime.folder import BuiltinFolder
 from previously.runtime.prompts import load_prompts
-from previously.runtime.tuning import Tuning
+from previously.runtime.story_settings import StorySettings
+from previously.runtime.writer import BuiltinWriter
 from previously.settings import make_layer
 
 
@@ -76,20 +76,23 @@ async def sit_engine(exam: Exam, budget: int, model: Model | None) -> Sitting:
 
 async def open_memory(exam: Exam, model: Model | None) -> Memory:
     """Open an empty store in memory. Whatever the environment names, no model means the built-in folder."""
-    folder = None if model else BuiltinFolder()
+    folder = None if model else BuiltinWriter()
     return await Memory.open(":memory:", settings=exam.settings, model=model, folder=folder)
 
 
 async def fold_story(memory: Memory, exam: Exam, budget: int) -> tuple[Story, FoldReport]:
     """Tell the whole story and fold all that is due at its end for a reader with that budget."""
     story = await memory.story(exam.name)
-    story._tuning = _Tuning([make_layer(exam.settings)], "{}")  # no setting names this counter, which is for measuring
+    story._access.settings = _ExamSettings(
+        [make_layer(exam.settings)], "{}"
+    )  # no setting names this counter, which is for measuring
     await story.add_drafts(exam.drafts)
-    await memory.store.note_budget((await story.info()).key, budget)
+    key = (await story.info()).key
+    await memory.store.write(key, lambda tables: tables.stories.keep(key, "budget_tokens", budget))
     return story, await story.fold()
 
 
-class _Tuning(Tuning):
+class _ExamSettings(StorySettings):
     """Settings whose views are counted as every row is."""
 
     @property

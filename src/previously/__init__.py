@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from previously.core.messages import Attributes, Draft, Message, message
     from previously.formats import read_story
     from previously.models.http import OpenAICompatibleModel
-    from previously.runtime.compacting import FoldedConversation, fold_conversation_async
-    from previously.runtime.folder import BuiltinFolder, Folder
-    from previously.runtime.story import Story
+    from previously.runtime.conversation import FoldedConversation, fold_conversation_async
+    from previously.runtime.writer import BuiltinWriter, MemoryWriter
     from previously.settings import Settings
     from previously.storage.findings import Collected, Fault, Verified
+    from previously.story.story import Story
     from previously.testing import ScriptedAnswer, ScriptedModel, ScriptedServer
     from previously.view.view import Furniture, Report, View
 
@@ -40,11 +40,11 @@ _HOMES = {
     "Message": "core.messages",
     "message": "core.messages",
     "read_story": "formats",
-    "FoldedConversation": "runtime.compacting",
-    "fold_conversation_async": "runtime.compacting",
-    "BuiltinFolder": "runtime.folder",
-    "Folder": "runtime.folder",
-    "Story": "runtime.story",
+    "FoldedConversation": "runtime.conversation",
+    "fold_conversation_async": "runtime.conversation",
+    "BuiltinWriter": "runtime.writer",
+    "MemoryWriter": "runtime.writer",
+    "Story": "story.story",
     "Settings": "settings",
     "OpenAICompatibleModel": "models.http",
     "ScriptedModel": "testing",
@@ -63,15 +63,15 @@ __all__ = [
     "BadInput",
     "BlockingMemory",
     "BudgetTooSmall",
-    "BuiltinFolder",
+    "BuiltinWriter",
     "Collected",
     "Draft",
     "Fault",
     "FoldedConversation",
-    "Folder",
     "Furniture",
     "HeadMoved",
     "Memory",
+    "MemoryWriter",
     "Message",
     "OpenAICompatibleModel",
     "PreviouslyError",

@@ -1,4 +1,4 @@
-"""Where the pieces are chosen: the only module that names a concrete store and folder."""
+"""The place where the pieces are chosen: the only module that names a concrete store and writer of memory."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from types import TracebackType
 from typing import Any
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
-from previously.folds.rendering import Template
+from previously.folds.prompts.templates import Template
 from previously.models.client import Model
-from previously.runtime.backups import check_name
+from previously.runtime.answer_cache import AnswerCache
+from previously.runtime.backup import check_name
 from previously.runtime.books import Books
-from previously.runtime.combining import Combining
-from previously.runtime.folder import BuiltinFolder, Folder
-from previously.runtime.forgetting import Forgetting
-from previously.runtime.kept_answers import KeptAnswers
+from previously.runtime.clock import time_at
+from previously.runtime.combine_scenes import Combining
+from previously.runtime.forget import ForgettableStories
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.prompts import check_prompts, load_prompts
-from previously.runtime.spending import spending_of
-from previously.runtime.story import Story
-from previously.runtime.times import time_at
-from previously.runtime.tuning import Tuning
+from previously.runtime.spend_limits import build_spending
+from previously.runtime.story_settings import StorySettings
+from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.settings import Layer, Origin, Settings, make_layer, resolve
 from previously.settings_file import find_effective
 from previously.storage.copy import WholeStories
 from previously.storage.findings import Collected, Told, Verified
 from previously.storage.store import Store, StoryInfo
+from previously.storage.tables import Tables
+from previously.story.story import Story
 
 IN_MEMORY = ":memory:"  # a memory that is gone with the process
 GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be
 
 
-class Memory(Keys, Forgetting, Books, Combining):
+class Memory(Keys, ForgettableStories, Books, Combining):
     """All stories and books of one owner, and the way to them; and the keys of the place they are at."""
 
     def __init__(
@@ -44,7 +45,7 @@ class Memory(Keys, Forgetting, Books, Combining):
         *,
         owner: str,
         layers: Sequence[Layer],
-        folder: Folder,
+        folder: MemoryWriter,
         model: Model | None = None,
         place: str = IN_MEMORY,
     ) -> None:
@@ -58,7 +59,7 @@ class Memory(Keys, Forgetting, Books, Combining):
 
     @property
     def store(self) -> Store:
-        """Where the stories are, for what is built on them."""
+        """Return the store of the stories, for what is built on them."""
         return self._store
 
     @classmethod
@@ -70,7 +71,7 @@ class Memory(Keys, Forgetting, Books, Combining):
         settings: Settings | None = None,
         model: Model | None = None,
         prompts: str | Path | None = None,
-        folder: Folder | None = None,
+        folder: MemoryWriter | None = None,
     ) -> Memory:
         """Open the stories at `where`: a file, made if it is not there, `postgresql://…`, or `":memory:"`.
 
@@ -92,7 +93,7 @@ class Memory(Keys, Forgetting, Books, Combining):
         place = str(where if where is not None else environment.get("PREVIOUSLY_DB") or default_place())
         store = _open_store(place)
         if folder is None:
-            folder = _model_folder(store, owner, chosen, asked, templates) if asked else BuiltinFolder()
+            folder = _model_folder(store, owner, chosen, asked, templates) if asked else BuiltinWriter()
         return cls(store, owner=owner, layers=layers, folder=folder, model=asked, place=place)
 
     async def story(self, name: str, *, create: bool = True, window_tokens: int | None = None) -> Story:
@@ -100,22 +101,23 @@ class Memory(Keys, Forgetting, Books, Combining):
         window of the model that reads it, for where nobody has set one."""
         check_name(name)
 
-        async def read(store: Store) -> tuple[StoryInfo, str, str] | None:
-            info = await store.story(self._owner, name)
-            return (info, await store.settings(info.key), await store.usage(info.key)) if info else None
+        def read(tables: Tables) -> tuple[StoryInfo, str, str] | None:
+            info = tables.stories.named(self._owner, name)
+            if info is None:
+                return None
+            return info, tables.stories.kept(info.key, "settings"), tables.stories.kept(info.key, "usage")
 
-        known = await self._store.at_one_moment(self._owner, read)
-        if known is None:
+        kept = await self._store.read(self._owner, read)
+        if kept is None:
             if not create:
                 raise UnknownStory(name)
-            info = await self._store.create_story(self._owner, name, at=time_at())
-            known = info, await self._store.settings(info.key), await self._store.usage(info.key)
-        info, own, usage = known
-        told = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
-        return Story(self._store, info, self._folder, Tuning([*told, *self._layers], own, usage))
+            kept = await self._store.create_story(self._owner, name, at=time_at()), "{}", "{}"
+        info, own, usage = kept
+        given = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
+        return Story(self._store, info, self._folder, StorySettings([*given, *self._layers], own, usage))
 
     def has_set(self, key: str) -> bool:
-        """Whether a file, a variable or whoever opened the stories has set this for all of them."""
+        """Return whether a file, a variable or whoever opened the stories has set this for all of them."""
         return any(key in layer.values for layer in self._layers)
 
     def sharing(self, owner: str, model: Model | None = None) -> Memory:
@@ -130,8 +132,8 @@ class Memory(Keys, Forgetting, Books, Combining):
         return shared
 
     async def stories(self) -> list[StoryInfo]:
-        """Every story, by name."""
-        return await self._store.stories(self._owner)
+        """Return every story, by name."""
+        return await self._store.read(self._owner, lambda tables: tables.stories.all(self._owner))
 
     async def verify(self, progress: Told | None = None) -> Verified:
         """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed."""
@@ -235,7 +237,7 @@ def model_at(url: str, name: str, key: str, timeout_s: float) -> Model:
 
 
 async def describe_model(model: Model, **how: Any) -> dict[str, Any]:
-    """What a model's server says of itself, as far as the client can ask; the model is closed afterwards."""
+    """Return what a model's server says of itself, as far as the client can ask; close the model afterwards."""
     try:
         describe = getattr(model, "describe", None)
         return dict(await describe(**how)) if describe else {"model": model.name, "reachable": True}
@@ -245,15 +247,15 @@ async def describe_model(model: Model, **how: Any) -> dict[str, Any]:
 
 def _model_folder(
     store: Store, owner: str, settings: Settings, model: Model, templates: Mapping[str, Template]
-) -> Folder:
-    from previously.runtime.model_folder import ModelFolder
+) -> MemoryWriter:
+    from previously.runtime.model_writer import ModelWriter
 
-    return ModelFolder(
+    return ModelWriter(
         model,
         templates,
         window_tokens=settings.memory_window_tokens,
-        spending=spending_of(store, owner, settings),
-        kept=KeptAnswers(store, owner),
+        spending=build_spending(store, owner, settings),
+        kept=AnswerCache(store, owner),
     )
 
 

@@ -17,7 +17,7 @@ TOOLS = {
     "ends of sentences": (r"\(\?<=\[[^\]]*\.!\?", {"text/sentences.py"}),
     "endings of words": (
         r"\(\?:ies\||endswith\(\"(?:ies|ing|ed)\"\)|\bdef stem",
-        {"text/stems.py", "folds/scene_meaning.py"},
+        {"text/stems.py", "folds/scene_checks.py"},
     ),
     "names of months": (r"january february", {"text/times.py"}),
     "titles of people": (r"\bmr mrs\b", {"text/sentences.py"}),

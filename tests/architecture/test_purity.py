@@ -10,7 +10,7 @@ import pytest
 import previously
 
 PACKAGE = Path(previously.__file__).parent
-PURE = ("core", "folds", "lore", "memory", "recall", "recognition", "text", "view", "wire")
+PURE = ("core", "folds", "lore", "memory", "plan", "recall", "recognition", "text", "view", "wire")
 READS_ITS_OWN_DATA = PACKAGE / "text" / "word_lists.py"
 """Word lists of the package are as constant as its code; one module reads them."""
 

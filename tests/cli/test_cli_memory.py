@@ -196,7 +196,8 @@ def test_calls_and_pictures_are_named(cli: Cli) -> None:
 
 def test_chapters_are_listed_in_short_or_in_full(cli: Cli) -> None:
     cli.tell("tale", 30)
-    assert "No chapter of this story is closed yet." in cli("chapters", "tale").out
+    out = cli("chapters", "tale").out
+    assert "No chapter of this story is closed yet" in out and "`previously chapter tale --title TITLE`" in out
     cli("chapter", "tale", "--title", "The Mill", "--at", "19")
     assert "Its recap waits to be folded." in cli("chapters", "tale").out
     cli("fold", "tale")
@@ -210,7 +211,7 @@ def test_chapters_are_listed_in_short_or_in_full(cli: Cli) -> None:
 def test_a_short_form_stands_in_lists_and_the_full_one_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     from previously.cli.memory import chapter_json, print_chapter
     from previously.core.path import Span
-    from previously.runtime.remembering import ChapterText, MemoryText
+    from previously.memory.in_force import ChapterText, MemoryText
 
     full = MemoryText("Wren came to Marrow Bay, and much more.", Span(0, 9), "model", 3)
     one = ChapterText(2, "The Lamp", Span(0, 9), full, "Wren came.")

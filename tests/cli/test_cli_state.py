@@ -122,7 +122,10 @@ def test_a_story_without_names_has_neither_cast_nor_presence(cli: Cli) -> None:
     cli("add", "tale", "--role", "user", "--text", "Hello.")
     assert cli("cast", "tale").out.startswith("Nothing is noted of what anybody knows yet: that comes from a model")
     assert cli("cast", "tale", "--json").json == {"story": "tale", "cast": []}
-    assert cli("presence", "tale").out == "Nobody in this story has a name yet.\n"
+    assert cli("presence", "tale").out == (
+        "Nobody in this story has a name yet: names come with messages "
+        "(`previously add tale --role user --name NAME TEXT`).\n"
+    )
     assert "no character 'Maya' in this story; there is none." in cli.fails(2, "cast", "tale", "Maya")
 
 
@@ -239,8 +242,8 @@ def keep_note(cli: Cli, first: int, last: int, note: Note) -> None:
             Kind.NOTE, SPAN_SCOPE, Span(first, last), span_key(digests), None, render_note(note), "", Status.COMMITTED,
             "model", "", "2026-01-01", anchor=run[-1].node, reach=len(run), first=digests[0],
         )  # fmt: skip
-        inner = story._story
-        story._run(inner._store.commit(inner._key, version))
+        inner = story._inner
+        story._run(inner._access.change(lambda change: change.tables.versions.commit(change.key, version)))
 
 
 def test_what_each_character_knows(told: Cli) -> None:

@@ -105,7 +105,7 @@ def test_what_an_interrupted_import_left_is_told_of_and_taken(tale: Cli) -> None
 
 
 def test_what_was_begun_since_is_left_alone(tale: Cli) -> None:
-    from previously.runtime.times import time_at
+    from previously.runtime.clock import time_at
 
     interrupt_an_import(tale.db, time_at(-90.0))
     assert tale("gc", "--json").json["lines"] == 0

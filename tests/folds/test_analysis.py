@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.core.digests import digest, span_key
+from previously.core.digests import digest
 from previously.core.messages import Attributes, Entry, Image, Message, Role, Thinking, message
 from previously.core.model_io import ModelReply, ModelRequest, Usage
 from previously.core.note import LoreItem
@@ -17,10 +17,17 @@ from previously.core.path import OnPath
 from previously.core.scene import LONGEST_UPDATE, MOST_ITEMS, Analysis, Signals
 from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.folds.analysis import AnalysisNote, analysis_of, analysis_text, is_fragment, not_analysed
-from previously.folds.analysis_answer import analysis_in, derived
-from previously.folds.note_context import SO_FAR_CHARACTERS, NoteContext
-from previously.folds.noting import Note, Noted, Unusable, judge_reply
+from previously.folds.analysis import (
+    AnalysisFold,
+    derive_update,
+    is_fragment,
+    parse_analysis,
+    read_analysis,
+    render_analysis,
+)
+from previously.folds.checks import Accepted, RefusalKind, Refused
+from previously.folds.context import SO_FAR_CHARACTERS, NoteContext
+from previously.folds.fold import Fold
 from previously.runtime.prompts import load_prompt
 from tests.effort import cases
 
@@ -31,7 +38,7 @@ FRAGMENT = (
     "Maya reached the mill at dusk. Joaquin stood by the wheel with a bandaged arm. </fragment> "
     '"I will bring the lantern back before dawn," he promised her. She took the brass key from the table.'
 )
-NOTE = AnalysisNote(
+NOTE = AnalysisFold(
     delta=(message("assistant", FRAGMENT),),
     context=NoteContext(
         earlier="The story is set in Marrow Bay.",
@@ -44,27 +51,27 @@ NOTE = AnalysisNote(
         bridge=message("assistant", "The road went uphill. </just_before>"),
     ),
 )
-SIMPLE = AnalysisNote(delta=(message("assistant", "Maya reached the mill. Joaquin barred the door."),))
+SIMPLE = AnalysisFold(delta=(message("assistant", "Maya reached the mill. Joaquin barred the door."),))
 
 
-def kept(note: AnalysisNote, answer: object) -> Noted:
-    noted = note.judge(answer if isinstance(answer, str) else json.dumps(answer))
-    assert isinstance(noted, Noted), noted
+def kept(note: AnalysisFold, answer: object) -> Accepted:
+    noted = note.judge_text(answer if isinstance(answer, str) else json.dumps(answer))
+    assert isinstance(noted, Accepted), noted
     return noted
 
 
-def read(note: AnalysisNote, answer: object) -> Analysis:
-    return analysis_of(kept(note, answer).text)
+def read(note: AnalysisFold, answer: object) -> Analysis:
+    return parse_analysis(kept(note, answer).text)
 
 
 def test_it_is_a_note_of_its_kind() -> None:
-    note: Note = NOTE
+    note: Fold = NOTE
     assert (note.kind, note.prompt, note.again) == (Kind.ANALYSIS, "analysis", False)
 
 
 def question() -> ModelRequest:
     """The golden question."""
-    return NOTE.part(NOTE.delta, analysis_text(Analysis("Rain fell on the road."))).build(
+    return NOTE.take_run([NOTE.delta], render_analysis(Analysis("Rain fell on the road."))).build(
         TEMPLATE, "Your last answer could not be used: it holds no JSON object."
     )
 
@@ -73,17 +80,17 @@ def test_the_question_is_the_golden_one() -> None:
     asked = question()
     assert f"{asked.system}\n=== user ===\n{asked.user}\n" == GOLDEN.read_text("utf-8")
     assert asked.schema is not None
-    assert set(asked.schema["required"]) == set(json.loads(analysis_text(Analysis(""))))
+    assert set(asked.schema["required"]) == set(json.loads(render_analysis(Analysis(""))))
 
 
 def test_the_example_of_the_prompt_is_what_it_asks_for() -> None:
     example = question().system
     said, _, answer = example[example.index("An example.") :].partition("\n")
     thread = said[said.index("T2 ") + 3 : said.index(", the fragment")].rstrip('"')
-    note = AnalysisNote((message("assistant", said),), context=NoteContext(threads=(("a", "Who?"), ("b2", thread))))
+    note = AnalysisFold((message("assistant", said),), context=NoteContext(threads=(("a", "Who?"), ("b2", thread))))
     noted = kept(note, answer)
-    assert (noted.faults, noted.warnings) == ((), ())
-    assert [one.thread for one in analysis_of(noted.text).settled] == ["b2"]
+    assert (noted.mendable, noted.warnings) == ((), ())
+    assert [one.thread for one in parse_analysis(noted.text).settled] == ["b2"]
 
 
 def test_the_prompt_is_short_enough_for_a_small_model() -> None:
@@ -114,7 +121,7 @@ def test_the_end_of_what_stands_before_is_shown_from_a_whole_word_on() -> None:
 
 def test_a_story_in_another_language_keeps_it_and_the_keys_stay_english() -> None:
     said = "Maya kam am Abend zur Mühle und fragte nach der Laterne, die Joaquin ihr versprochen hatte."
-    system = AnalysisNote((message("assistant", said),)).build(TEMPLATE).system
+    system = AnalysisFold((message("assistant", said),)).build(TEMPLATE).system
     assert 'Write in German, the language of the fragment; keys, aspects and the word "ended" stay English.' in system
 
 
@@ -128,7 +135,7 @@ def test_a_story_in_another_language_keeps_it_and_the_keys_stay_english() -> Non
     ],
 )  # fmt: skip
 def test_what_could_be_better_is_said_in_plain_words_and_can_be_kept(answer: object, fault: str) -> None:
-    (named,) = kept(SIMPLE, answer).faults
+    (named,) = kept(SIMPLE, answer).mendable
     assert named.startswith(fault)
 
 
@@ -141,11 +148,11 @@ def test_items_about_somebody_nobody_has_heard_of_are_left_out_and_known_names_a
         "mentions": ["Maya", "Quintus"],
     }
     noted = kept(NOTE, answer)
-    found = analysis_of(noted.text)
+    found = parse_analysis(noted.text)
     assert (found.signals.events, found.mentions) == (("Maya came to Joaquin",), ("Maya",))
     assert found.signals.open_threads == ("Maya to Bram: a lamp",)
     assert [(one.thread, one.text) for one in found.settled] == [("b2", "It was Wren.")]
-    assert len(noted.faults) == 1
+    assert len(noted.mendable) == 1
 
 
 @pytest.mark.parametrize(
@@ -185,13 +192,13 @@ def test_lists_are_read_forgivingly_deduped_and_bounded(given: object, items: tu
      '{"summary_update": "None", "contradictions": ["n/a"]}', '{"something": "else"}'],
 )  # fmt: skip
 def test_an_answer_that_notes_nothing_is_no_analysis(answer: str) -> None:
-    assert isinstance(SIMPLE.judge(answer), Unusable)
+    assert isinstance(SIMPLE.judge_text(answer), Refused)
 
 
 def test_a_model_that_declines_inside_the_object_is_not_asked_again() -> None:
-    refused = SIMPLE.judge('{"summary_update": "I\'m sorry, but I cannot help with that request."}')
-    assert isinstance(refused, Unusable)
-    assert refused.final
+    refused = SIMPLE.judge_text('{"summary_update": "I\'m sorry, but I cannot help with that request."}')
+    assert isinstance(refused, Refused)
+    assert refused.kind is RefusalKind.REFUSAL
 
 
 @pytest.mark.parametrize(
@@ -203,8 +210,8 @@ def test_a_model_that_declines_inside_the_object_is_not_asked_again() -> None:
     ],
 )
 def test_an_answer_cut_off_is_asked_for_again(reply: ModelReply, reason: str) -> None:
-    noted = judge_reply(SIMPLE, reply)
-    assert isinstance(noted, Unusable)
+    noted = SIMPLE.judge(reply)
+    assert isinstance(noted, Refused)
     assert reason in noted.reason
 
 
@@ -213,14 +220,18 @@ def test_an_empty_update_is_derived_from_the_signals() -> None:
         SIMPLE, {"events": ["Maya reached the mill"], "state_changes": ["Joaquin / place: behind the barred door"]}
     )
     assert (
-        analysis_of(noted.text).summary_update == "Maya reached the mill. Now: Joaquin / place: behind the barred door."
+        parse_analysis(noted.text).summary_update
+        == "Maya reached the mill. Now: Joaquin / place: behind the barred door."
     )
-    assert noted.warnings == ("the summary update was derived from the signals",)
+    assert noted.warnings == (*noted.mendable, "the summary update was derived from the signals")
 
 
 def test_every_signal_can_be_what_an_update_is_derived_from() -> None:
     signals = Signals(("Maya came.",), ("Maya: at the mill",), ("Who barred the door?",), ("The debt.",))
-    assert derived(signals) == "Maya came. Now: Maya: at the mill. Still open: Who barred the door? Settled: The debt."
+    assert (
+        derive_update(signals)
+        == "Maya came. Now: Maya: at the mill. Still open: Who barred the door? Settled: The debt."
+    )
 
 
 def test_a_long_update_is_cut_at_a_sentence() -> None:
@@ -232,9 +243,9 @@ def test_a_long_update_is_cut_at_a_sentence() -> None:
 
 def test_what_the_summary_tells_already_is_not_told_again() -> None:
     noted = kept(NOTE, {"summary_update": "Maya left the harbour at night. She reached the mill at dusk."})
-    assert analysis_of(noted.text).summary_update == "She reached the mill at dusk."
+    assert parse_analysis(noted.text).summary_update == "She reached the mill at dusk."
     assert noted.warnings
-    assert isinstance(NOTE.judge('{"summary_update": "Maya left the harbour at night."}'), Unusable)
+    assert isinstance(NOTE.judge_text('{"summary_update": "Maya left the harbour at night."}'), Refused)
 
 
 def test_contradictions_are_kept() -> None:
@@ -250,7 +261,7 @@ def test_parts_of_a_fragment_are_one_analysis() -> None:
         SIMPLE,
         {"summary_update": "Maya came.", "open_threads": ["Who barred the door?", "The debt"], "mentions": ["Maya"]},
     )
-    second = SIMPLE.part((message("assistant", "Joaquin paid."),), first.text)
+    second = SIMPLE.take_run([(message("assistant", "Joaquin paid."),)], first.text)
     whole = read(
         second, {"summary_update": "Joaquin paid.", "resolved_threads": ["the debt"], "mentions": ["maya", "Joaquin"]}
     )
@@ -258,7 +269,7 @@ def test_parts_of_a_fragment_are_one_analysis() -> None:
     assert whole.signals.open_threads == ("Who barred the door?",)
     assert whole.signals.resolved_threads == ("the debt",)
     assert whole.mentions == ("Maya", "Joaquin")
-    assert analysis_of(second.builtin().text).summary_update == "Maya came.\n#0 Narrator: “Joaquin paid.”"
+    assert parse_analysis(second.builtin().text).summary_update == "Maya came.\n#0 Narrator: “Joaquin paid.”"
 
 
 @pytest.mark.parametrize(
@@ -290,15 +301,6 @@ def on_path(position: int, said: Message, attributes: Attributes | None = None) 
     return OnPath(position, position + 1, b"", Entry(position + 1, said, digest(said), attributes or Attributes()))
 
 
-def test_a_fragment_is_analysed_again_only_when_its_words_changed() -> None:
-    before = [on_path(0, message("assistant", "Maya came.")), on_path(1, message("assistant", "Joaquin left."))]
-    analysed = {span_key([one.entry.digest]) for one in before}
-    assert not_analysed(before, analysed) == ()
-    touched = on_path(0, message("assistant", "Maya came."), Attributes(at="2026-01-01", hidden=True, source_id="9"))
-    edited = on_path(1, message("assistant", "Joaquin stayed."))
-    assert not_analysed([touched, edited], analysed) == (edited,)
-
-
 texts = st.text(max_size=60)
 analyses = st.builds(
     lambda update, lists, mentions, contradictions: {
@@ -318,10 +320,10 @@ analyses = st.builds(
 @settings(max_examples=cases(80))
 @given(analyses)
 def test_whatever_is_kept_is_bounded_and_reads_back_as_it_is(answer: dict[str, object]) -> None:
-    noted = NOTE.judge(json.dumps(answer))
-    if isinstance(noted, Noted):
-        again = analysis_of(noted.text)
-        assert analysis_text(again) == noted.text
+    noted = NOTE.judge_text(json.dumps(answer))
+    if isinstance(noted, Accepted):
+        again = parse_analysis(noted.text)
+        assert render_analysis(again) == noted.text
         assert again.summary_update.strip()
         assert len(again.summary_update) <= LONGEST_UPDATE
         assert all(len(items) <= MOST_ITEMS for items in again.signals.as_json().values())
@@ -330,18 +332,18 @@ def test_whatever_is_kept_is_bounded_and_reads_back_as_it_is(answer: dict[str, o
 @settings(max_examples=cases(80))
 @given(st.one_of(st.text(max_size=300), st.text('{}[]":,nulltrue0 \\', max_size=80)))
 def test_no_answer_makes_it_fail(answer: str) -> None:
-    assert isinstance(NOTE.judge(answer), Noted | Unusable)
-    assert analysis_of(answer).summary_update is not None
+    assert isinstance(NOTE.judge_text(answer), Accepted | Refused)
+    assert parse_analysis(answer).summary_update is not None
 
 
 @settings(max_examples=cases(40))
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.text(max_size=200)), max_size=4))
 def test_the_built_in_analysis_can_always_be_kept(said: list[tuple[str, str]]) -> None:
-    note = AnalysisNote(tuple(message(role, text.replace("\x00", "")) for role, text in said))
+    note = AnalysisFold(tuple(message(role, text.replace("\x00", "")) for role, text in said))
     noted = note.builtin()
-    assert analysis_text(analysis_of(noted.text)) == noted.text
+    assert render_analysis(parse_analysis(noted.text)) == noted.text
 
 
 def test_mentions_in_one_text_are_told_apart() -> None:
-    assert analysis_in({"mentions": "Alice, Bob; Mr. Gray\nalice"}).mentions == ("Alice", "Bob", "Mr. Gray")
-    assert analysis_in({"mentions": ["Alice, the smith", "Bob"]}).mentions == ("Alice, the smith", "Bob")
+    assert read_analysis({"mentions": "Alice, Bob; Mr. Gray\nalice"}).mentions == ("Alice", "Bob", "Mr. Gray")
+    assert read_analysis({"mentions": ["Alice, the smith", "Bob"]}).mentions == ("Alice, the smith", "Bob")

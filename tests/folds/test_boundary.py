@@ -14,8 +14,8 @@ from previously.folds.boundary import (
     Opening,
     closes_at_named_end,
     find_boundary,
+    find_heading,
     find_opening,
-    heading_of,
 )
 
 PLAIN = "Maya went to the mill."
@@ -105,8 +105,8 @@ def test_the_same_heading_again_is_the_same_chapter() -> None:
 
 
 def test_a_paragraph_is_no_heading() -> None:
-    assert heading_of(message("assistant", f"# {'word ' * 60}")) is None
-    assert heading_of(message("assistant", "")) is None
+    assert find_heading(message("assistant", f"# {'word ' * 60}")) is None
+    assert find_heading(message("assistant", "")) is None
 
 
 def test_before_its_time_only_a_name_ends_a_chapter() -> None:

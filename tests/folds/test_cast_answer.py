@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.folds.cast_answer import Wanted, wanted_in
-from previously.folds.noting import Unusable
+from previously.folds.cast import read_cast_answer
+from previously.folds.cast_facts import CastAnswer
+from previously.folds.checks import Refused
 from tests.effort import cases
 
-PLAIN = Wanted("Maya waits.", ("Bram hid the key",), (2,), ((3, "Bram left"),))
+PLAIN = CastAnswer("Maya waits.", ("Bram hid the key",), (2,), ((3, "Bram left"),))
 
 SHAPES = {
     "as asked": '{"summary": "Maya waits.", "add": ["Bram hid the key"], "remove": [2], '
@@ -38,12 +39,12 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_one_meaning_in_many_shapes(shape: str) -> None:
-    assert wanted_in(SHAPES[shape]) == PLAIN
+    assert read_cast_answer(SHAPES[shape]) == PLAIN
 
 
 def test_a_whole_list_and_whose_it_is() -> None:
-    found = wanted_in('{"character": "Maya", "summary": "", "key_facts": ["Bram hid the key", "", "none", 7]}')
-    assert found == Wanted(whole=("Bram hid the key",), about="Maya")
+    found = read_cast_answer('{"character": "Maya", "summary": "", "key_facts": ["Bram hid the key", "", "none", 7]}')
+    assert found == CastAnswer(whole=("Bram hid the key",), about="Maya")
 
 
 @pytest.mark.parametrize(
@@ -51,18 +52,18 @@ def test_a_whole_list_and_whose_it_is() -> None:
     ['{"summary": "", "add": [], "remove": [], "update": []}', '{"add": null}', '{"remove": "none", "update": "[]"}'],
 )
 def test_nothing_wanted_is_something_that_can_be_read(empty: str) -> None:
-    assert wanted_in(empty) == Wanted()
+    assert read_cast_answer(empty) == CastAnswer()
 
 
 @pytest.mark.parametrize(
     "answer", ["", "Maya is sad and goes home.", "{}", '{"weather": "rain"}', "[1, 2]", "{" * 3_000, '{"memory": 3}']
 )
 def test_an_answer_without_any_field_is_unusable(answer: str) -> None:
-    assert isinstance(wanted_in(answer), Unusable)
+    assert isinstance(read_cast_answer(answer), Refused)
 
 
 def test_an_update_without_its_old_words_is_still_new_knowledge() -> None:
-    assert wanted_in('{"update": ["Bram left", {"new": "It rains"}, {"old": "gone"}]}') == Wanted(
+    assert read_cast_answer('{"update": ["Bram left", {"new": "It rains"}, {"old": "gone"}]}') == CastAnswer(
         update=(("", "Bram left"), ("", "It rains"))
     )
 
@@ -71,12 +72,12 @@ def test_an_update_without_its_old_words_is_still_new_knowledge() -> None:
     "answer", ["x" * 1_000_000, '{"add": ["' + "x" * 1_000_000, "add:\n" + "- x\n" * 250_000, '[{"' * 20_000]
 )
 def test_an_answer_that_ran_away_is_unusable(answer: str) -> None:
-    assert isinstance(wanted_in(answer), Unusable)
+    assert isinstance(read_cast_answer(answer), Refused)
 
 
 def test_what_is_read_of_it_is_bounded() -> None:
-    found = wanted_in(json.dumps({"add": [f"fact {number} {'word ' * 100}" for number in range(150)]}))
-    assert isinstance(found, Wanted)
+    found = read_cast_answer(json.dumps({"add": [f"fact {number} {'word ' * 100}" for number in range(150)]}))
+    assert isinstance(found, CastAnswer)
     assert len(found.add) == 40
     assert max(map(len, found.add)) <= 200
 
@@ -101,8 +102,8 @@ GARBLED = st.one_of(
 @settings(max_examples=cases(200))
 @given(GARBLED)
 def test_garbled_answers_never_raise(answer: str) -> None:
-    found = wanted_in(answer)
-    assert isinstance(found, Wanted | Unusable)
-    if isinstance(found, Wanted):
+    found = read_cast_answer(answer)
+    assert isinstance(found, CastAnswer | Refused)
+    if isinstance(found, CastAnswer):
         for text in (found.summary, *found.add, *found.whole, *(new for _, new in found.update)):
             text.encode()

@@ -22,10 +22,10 @@ from previously.folds.chapter import (
     TITLE,
     ChapterFold,
     find_ending,
-    short_of,
-    short_text,
+    parse_short,
+    render_short,
 )
-from previously.folds.checks import Accepted, Refusal, Refused
+from previously.folds.checks import Accepted, RefusalKind, Refused
 from previously.runtime.prompts import load_prompt
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -103,15 +103,15 @@ def test_the_prompt_is_short_enough_for_a_small_model() -> None:
 def test_one_answer_gives_title_full_form_short_form_and_backbone() -> None:
     found = accepted(answered())
     assert (FOLD.kind, found.text) == (Kind.CHAPTER, FULL)
-    assert found.beside == ((Kind.SHORT, short_text("The Lamp", BRIEFLY)), (Kind.BACKBONE, SPINE))
-    assert short_of(found.beside[0][1]) == ("The Lamp", BRIEFLY)
-    assert short_of(BRIEFLY) == ("", BRIEFLY), "a chapter that has a title keeps it"
+    assert found.beside == ((Kind.SHORT, render_short("The Lamp", BRIEFLY)), (Kind.BACKBONE, SPINE))
+    assert parse_short(found.beside[0][1]) == ("The Lamp", BRIEFLY)
+    assert parse_short(BRIEFLY) == ("", BRIEFLY), "a chapter that has a title keeps it"
 
 
 def test_headings_may_be_written_as_models_write_them() -> None:
     text = f"Sure!\n\n## Title\n**The Lamp.**\n\n**CHAPTER:**\n{FULL}\n\n# SHORT\n{BRIEFLY}\n\nBACKBONE:\n{SPINE}"
     found = accepted(text)
-    assert (found.text, found.beside[0][1], len(found.beside)) == (FULL, short_text("The Lamp", BRIEFLY), 2)
+    assert (found.text, found.beside[0][1], len(found.beside)) == (FULL, render_short("The Lamp", BRIEFLY), 2)
 
 
 @pytest.mark.parametrize("name", [SHORT, BACKBONE])
@@ -131,21 +131,21 @@ def test_what_was_cut_off_costs_only_the_part_it_is_in() -> None:
 
 def test_a_full_form_that_lost_most_of_the_recap_is_refused() -> None:
     asked = replace(FOLD, recap=" ".join([RECAP] * 5))
-    assert refused(answered(), asked).kind is Refusal.COLLAPSE
+    assert refused(answered(), asked).kind is RefusalKind.COLLAPSE
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (answered(chapter=""), Refusal.SHAPE),
-        (answered(chapter=f"{FULL} Gwendolyn Fairweather, the duchess, met Wren."), Refusal.UNKNOWN_PERSON),
-        (answered(chapter=f"{FULL} I was tired of it."), Refusal.FIRST_PERSON),
-        (answered(chapter=" ".join([FULL] * 40)), Refusal.TOO_LONG),
-        ("I cannot help with that.", Refusal.REFUSAL),
-        ("", Refusal.EMPTY),
+        (answered(chapter=""), RefusalKind.SHAPE),
+        (answered(chapter=f"{FULL} Gwendolyn Fairweather, the duchess, met Wren."), RefusalKind.UNKNOWN_PERSON),
+        (answered(chapter=f"{FULL} I was tired of it."), RefusalKind.FIRST_PERSON),
+        (answered(chapter=" ".join([FULL] * 40)), RefusalKind.TOO_LONG),
+        ("I cannot help with that.", RefusalKind.REFUSAL),
+        ("", RefusalKind.EMPTY),
     ],
 )
-def test_without_a_full_form_nothing_is_kept(text: str, kind: Refusal) -> None:
+def test_without_a_full_form_nothing_is_kept(text: str, kind: RefusalKind) -> None:
     assert refused(text).kind is kind
 
 
@@ -174,25 +174,25 @@ def test_a_backbone_grows_to_its_length_and_stays_there() -> None:
 
 def test_a_long_ending_is_read_in_parts_and_the_last_gives_all() -> None:
     first, last = FOLD.delta
-    one = FOLD.of_run([(first,), (last,)], RECAP)
+    one = FOLD.take_run([(first,), (last,)], RECAP)
     assert (one.parts, one.delta, one.untold) == ((CHAPTER,), (first,), True)
-    assert FOLD.of_run([(last,)], "So far.") == replace(FOLD, delta=(last,), recap="So far.")
+    assert FOLD.take_run([(last,)], "So far.") == replace(FOLD, delta=(last,), recap="So far.")
 
 
 def test_a_small_window_is_asked_for_less() -> None:
     asked, shapes = FOLD, []
-    while leaner := asked.leaner():
+    while leaner := asked.find_leaner(fits_whole=False, fits_run=False):
         asked = leaner
         shapes.append((len(asked.earlier), len(asked.episodes), asked.parts))
     assert shapes == [(0, 2, PARTS), (0, 0, PARTS), (0, 0, (CHAPTER,))]
-    assert replace(FOLD, parts=(TITLE, SHORT, BACKBONE)).alone().parts == (TITLE, SHORT)
+    assert replace(FOLD, parts=(TITLE, SHORT, BACKBONE)).take_first_step().parts == (TITLE, SHORT)
 
 
 def test_without_a_model_it_quotes_and_invents_neither_title_nor_short_form() -> None:
-    text, beside = FOLD.builtin()
-    assert "forty crowns" in text
-    assert [kind for kind, _ in beside] == [Kind.BACKBONE]
-    assert replace(FOLD, parts=(TITLE, SHORT)).builtin() == ("", ())
+    written = FOLD.builtin()
+    assert "forty crowns" in written.text
+    assert [kind for kind, _ in written.beside] == [Kind.BACKBONE]
+    assert replace(FOLD, parts=(TITLE, SHORT)).builtin() == Accepted("")
 
 
 @pytest.mark.parametrize(("untold", "first"), [(20, 14), (17, 14), (5, 5)])

@@ -11,8 +11,8 @@ from previously.core.digests import digest
 from previously.core.messages import Entry, message
 from previously.core.path import OnPath
 from previously.core.scripts import count_words
-from previously.folds.recap import Due, NeedMore, NotDue, RecapRules, brief_of, plan
-from previously.folds.rendering import told
+from previously.folds.prompts.templates import render_message
+from previously.folds.recap import Due, NeedMore, NotDue, RecapRules, plan, plan_brief
 from previously.settings import Settings
 
 RULES = RecapRules(tail_messages=3, due_messages=5, due_words=100, due_tokens=10_000, target_words=50)
@@ -107,5 +107,5 @@ def test_a_brief_reads_over_the_opening_and_tells_system_messages_of_the_story()
     for index in (0, 2):
         said = message("system", items[index].entry.message.text)
         items[index] = replace(items[index], entry=replace(items[index].entry, message=said))
-    asked = brief_of(None, Due(tuple(items), ""), Settings().fold_rules)
-    assert [told(said) for said in asked.delta] == ["Maya came.", "A storm breaks."]
+    asked = plan_brief(None, Due(tuple(items), ""), Settings().fold_rules)
+    assert [render_message(said) for said in asked.delta] == ["Maya came.", "A storm breaks."]

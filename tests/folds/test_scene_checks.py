@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.core.tokens import estimate_tokens
-from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate
-from previously.folds.scene_meaning import description_in, repeats, timeline_in
+from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, find_description, find_timeline, repeats, validate_scene
 from tests.effort import cases
 from tests.folds.scene_corpus import MUTATIONS, SEED, bad_memories, good_memories
 
@@ -16,7 +15,7 @@ from tests.folds.scene_corpus import MUTATIONS, SEED, bad_memories, good_memorie
 def test_at_most_one_in_a_hundred_good_memories_is_refused() -> None:
     memories = good_memories()
     assert len(memories) == 200
-    refused = [found.faults for one in memories if not (found := validate(one)).valid]
+    refused = [found.faults for one in memories if not (found := validate_scene(one)).valid]
     assert len(refused) <= 2, refused
 
 
@@ -24,7 +23,7 @@ def test_bad_memories_are_refused_or_warned_of_with_the_right_reason() -> None:
     memories = list(bad_memories())
     assert len(memories) == 200 >= 4 * len(MUTATIONS)
     for memory, kind, where, reason in memories:
-        found = validate(memory)
+        found = validate_scene(memory)
         findings = found.faults if kind == "faults" else found.warnings
         assert any(one.where == where and reason in one.reason for one in findings), (where, reason, findings)
         assert found.valid == (kind == "warnings")
@@ -32,20 +31,20 @@ def test_bad_memories_are_refused_or_warned_of_with_the_right_reason() -> None:
 
 @pytest.mark.parametrize("index", range(3))
 def test_the_worked_examples_of_the_seed_pass_as_written(index: int) -> None:
-    found = validate(SEED["scenes"][index]["output"])
+    found = validate_scene(SEED["scenes"][index]["output"])
     assert found.faults == ()
     assert all("are best" in one.reason for one in found.warnings), "nothing but their sizes is remarked on"
 
 
 def test_the_good_summary_passes_and_the_bad_one_is_warned_of() -> None:
-    assert description_in(SEED["good_summary"]) == ""
-    found = validate({"summary": SEED["bad_summary"], "lorebooks": []})
+    assert find_description(SEED["good_summary"]) == ""
+    found = validate_scene({"summary": SEED["bad_summary"], "lorebooks": []})
     assert found.valid
     assert any(one.where == "summary" and "describes" in one.reason for one in found.warnings)
 
 
 def test_the_single_entries_of_the_seed_pass() -> None:
-    found = validate({"summary": SEED["good_summary"], "lorebooks": SEED["entries"]})
+    found = validate_scene({"summary": SEED["good_summary"], "lorebooks": SEED["entries"]})
     assert found.valid
     assert not [one for one in found.warnings if "are best" not in one.reason]
 
@@ -54,18 +53,18 @@ def test_no_entries_are_no_fault() -> None:
     lists: dict[str, list[str]] = {name: [] for name in ("open_threads", "resolved_threads", "state_changes")}
     given_lists: list[dict[str, list[str]]] = [{}, {"lorebooks": []}, {"lorebooks": [], **lists}]
     for memory in given_lists:
-        assert validate({"summary": "They left.", **memory}).valid
+        assert validate_scene({"summary": "They left.", **memory}).valid
 
 
 def test_the_hard_limit_of_a_summary_is_five_hundred_tokens() -> None:
     word = "tide "
     longest = max(count for count in range(300, 700) if estimate_tokens(word * count) <= MOST_SUMMARY_TOKENS)
-    assert validate({"summary": word * longest}).valid
-    assert not validate({"summary": word * (longest + 2)}).valid
+    assert validate_scene({"summary": word * longest}).valid
+    assert not validate_scene({"summary": word * (longest + 2)}).valid
 
 
 def test_every_fault_is_found_at_once() -> None:
-    found = validate({"summary": "", "lorebooks": [{"name": "Wren"}, 3, {"name": 1, "type": "x", "keywords": [],
+    found = validate_scene({"summary": "", "lorebooks": [{"name": "Wren"}, 3, {"name": 1, "type": "x", "keywords": [],
                                                                          "content": "c"}]})  # fmt: skip
     assert [one.where for one in found.faults] == [
         "summary", "lorebooks[0].type", "lorebooks[0].content", "lorebooks[0].keywords", "lorebooks[1]",
@@ -76,10 +75,10 @@ def test_every_fault_is_found_at_once() -> None:
 def test_the_same_name_with_another_type_is_no_duplicate() -> None:
     entry = {"keywords": ["Lantern", "the inn"], "content": "An inn at the mole."}
     both = [{"name": "Lantern", "type": "item", **entry}, {"name": "Lantern", "type": "location", **entry}]
-    assert validate({"summary": "They left.", "lorebooks": both}).valid
+    assert validate_scene({"summary": "They left.", "lorebooks": both}).valid
     both[1]["type"] = "item"
     both[1]["name"] = "ＬＡＮＴＥＲＮ"
-    assert "lorebooks[0]" in validate({"summary": "They left.", "lorebooks": both}).faults[0].reason
+    assert "lorebooks[0]" in validate_scene({"summary": "They left.", "lorebooks": both}).faults[0].reason
 
 
 @pytest.mark.parametrize(
@@ -93,7 +92,7 @@ def test_the_same_name_with_another_type_is_no_duplicate() -> None:
     ],
 )
 def test_telling_what_happened_is_no_description(told: str) -> None:
-    assert description_in(told) == ""
+    assert find_description(told) == ""
 
 
 @pytest.mark.parametrize(
@@ -106,15 +105,15 @@ def test_telling_what_happened_is_no_description(told: str) -> None:
     ],
 )
 def test_descriptions_in_a_summary_are_seen(described: str) -> None:
-    assert description_in(described) != ""
+    assert find_description(described) != ""
 
 
 def test_what_an_entry_may_say_and_what_not() -> None:
     story = "Wren drew a knife. She fought Bram. They fled."
-    assert timeline_in(story, "character") == "Wren drew a knife."
-    assert timeline_in(story, "event") == ""
-    assert timeline_in("Wren lived in Lethen. She served the guard. Trusts nobody.", "character") == ""
-    assert timeline_in('Says: "Then we ran. Then we hid. Then we slept."', "character") == ""
+    assert find_timeline(story, "character") == "Wren drew a knife."
+    assert find_timeline(story, "event") == ""
+    assert find_timeline("Wren lived in Lethen. She served the guard. Trusts nobody.", "character") == ""
+    assert find_timeline('Says: "Then we ran. Then we hid. Then we slept."', "character") == ""
 
 
 def test_repeating_the_summary_is_seen_and_naming_the_same_things_is_not() -> None:
@@ -141,7 +140,7 @@ json_values = st.recursive(
 @settings(max_examples=cases(200))
 @given(json_values)
 def test_anything_at_all_can_be_judged(value: object) -> None:
-    found = validate(value)
+    found = validate_scene(value)
     assert found.valid == (not found.faults)
     assert all(one.where and one.reason for one in (*found.faults, *found.warnings))
     if found.valid:

@@ -13,10 +13,10 @@ from previously.core.messages import message
 from previously.core.note import LoreItem
 from previously.core.scene import TYPES, Described, Scene
 from previously.core.tokens import estimate_tokens
-from previously.folds.combine import build as build_combining
-from previously.folds.combine import numbered
-from previously.folds.noting import Noted, Unusable
-from previously.folds.scene import SceneNote, scene_of, scene_text, together, validate
+from previously.folds.checks import Accepted, Refused
+from previously.folds.combine import CombineFold, number_scenes
+from previously.folds.scene import SceneFold, join_scenes, parse_scene, render_scene
+from previously.folds.scene_checks import validate_scene
 from previously.formats.scene_memories import migrate
 from previously.lore.entry import MOST_CONTENT_TOKENS
 from previously.lore.merge import Entries, merge_items
@@ -26,8 +26,8 @@ from tests.folds.scene_corpus import SEED
 SUMMARY = "Wren and Bram crossed to Lethen. Bram lost the salt key."
 ENTRY = {"name": "Salt key", "type": "item", "keywords": ["salt key", "iron key"], "content": "Old iron key of Lethen."}
 MEMORY: dict[str, Any] = {"summary": SUMMARY, "lorebooks": [ENTRY]}
-PROMPT = SceneNote((message("assistant", "Wren left."),)).build(load_prompt("scene"))
-SCENES = [scene_of(json.dumps(one["output"])) for one in SEED["scenes"]]
+PROMPT = SceneFold((message("assistant", "Wren left."),)).build(load_prompt("scene"))
+SCENES = [parse_scene(json.dumps(one["output"])) for one in SEED["scenes"]]
 
 
 def changed(**fields: object) -> dict[str, Any]:
@@ -43,11 +43,11 @@ def without(field: str) -> dict[str, Any]:
 
 
 def refused(given: object, word: str) -> bool:
-    return any(word in str(one) for one in validate(given).faults)
+    return any(word in str(one) for one in validate_scene(given).faults)
 
 
 def warned(given: object, word: str) -> bool:
-    found = validate(given)
+    found = validate_scene(given)
     return found.valid and any(word in str(one) for one in found.warnings)
 
 
@@ -71,7 +71,7 @@ def _king() -> bool:
 
 
 def _combined() -> str:
-    return build_combining(load_prompt("combine"), [scene.summary for scene in SCENES], 150).user
+    return CombineFold.of([scene.summary for scene in SCENES], 150).build(load_prompt("combine")).user
 
 
 OLD = {
@@ -90,16 +90,16 @@ def has(name: str, kind: str, content: str) -> bool:
 
 SENTENCES: list[tuple[str, Callable[[], bool]]] = [
     # The structure
-    ("a memory has two fields", lambda: json.loads(scene_text(SCENES[0])).keys() == {"summary", "lorebooks"}),
+    ("a memory has two fields", lambda: json.loads(render_scene(SCENES[0])).keys() == {"summary", "lorebooks"}),
     ("a summary is required", lambda: refused({"lorebooks": []}, "summary is missing")),
     ("a summary is a string", lambda: refused(changed(summary=["a"]), "summary must be a text")),
     ("an object is no summary", lambda: refused(changed(summary={"text": "a"}), "summary must be a text")),
-    ("lorebooks are optional", lambda: validate({"summary": SUMMARY}).valid),
+    ("lorebooks are optional", lambda: validate_scene({"summary": SUMMARY}).valid),
     ("lorebooks are an array", lambda: refused(changed(lorebooks={"a": 1}), "lorebooks must be a list")),
-    ("lorebooks may be empty", lambda: validate(changed(lorebooks=[])).valid),
+    ("lorebooks may be empty", lambda: validate_scene(changed(lorebooks=[])).valid),
     *((f"an entry needs {field}", lambda field=field: refused(without(field), f"{field} is missing"))
       for field in ("name", "type", "keywords", "content")),
-    *((f"a type is {kind}", lambda kind=kind: validate(in_entry(type=kind)).valid) for kind in TYPES),
+    *((f"a type is {kind}", lambda kind=kind: validate_scene(in_entry(type=kind)).valid) for kind in TYPES),
     ("no other type is known", lambda: refused(in_entry(type="vehicle"), "is not one of")),
     # The summary
     ("100 to 300 tokens are the target", lambda: warned(changed(summary="Left. " * 200), "100 to 300")),
@@ -148,15 +148,15 @@ SENTENCES: list[tuple[str, Callable[[], bool]]] = [
     ("status is in both", lambda: has("Bram", "character", "Status: wounded") and "Bram: wounded" in MIGRATED.summary),
     ("memorable events become summary", lambda: "The bell rang." in MIGRATED.summary),
     ("other fields become concepts", lambda: has("Wren - Promises", "concept", "to come back")),
-    ("what was migrated is valid", lambda: validate(json.loads(scene_text(MIGRATED))).valid),
+    ("what was migrated is valid", lambda: validate_scene(json.loads(render_scene(MIGRATED))).valid),
     # Combining
     ("combining sends every summary", lambda: all(scene.summary in _combined() for scene in SCENES)),
     ("combining sends no entry", lambda: not any(e.content in _combined() for s in SCENES for e in s.entries)),
     ("summaries are numbered", lambda: "Scene 1: Alice and Bob" in _combined() and "Scene 3: Bandits" in _combined()),
     ("combining gives text, not JSON", lambda: "no JSON" in load_prompt("combine").system),
-    ("combining deduplicates by name and type", lambda: len(together([*SCENES, *SCENES]).entries) == 9),
-    ("entries of all scenes are kept", lambda: len(together(SCENES).entries) == sum(len(s.entries) for s in SCENES)),
-    ("the combined memory has the same structure", lambda: json.loads(scene_text(together(SCENES))).keys()
+    ("combining deduplicates by name and type", lambda: len(join_scenes([*SCENES, *SCENES]).entries) == 9),
+    ("entries of all scenes are kept", lambda: len(join_scenes(SCENES).entries) == sum(len(s.entries) for s in SCENES)),
+    ("the combined memory has the same structure", lambda: json.loads(render_scene(join_scenes(SCENES))).keys()
                                                            == {"summary", "lorebooks"}),
 ]  # fmt: skip
 
@@ -169,10 +169,10 @@ def test_what_the_seed_says(sentence: str, holds: Callable[[], bool]) -> None:
 @pytest.mark.parametrize("index", range(3))
 def test_each_worked_example_goes_through_unchanged(index: int) -> None:
     example = SEED["scenes"][index]
-    judged = SceneNote((message("assistant", example["scene"]),)).judge(json.dumps(example["output"]))
-    assert isinstance(judged, Noted)
+    judged = SceneFold((message("assistant", example["scene"]),)).judge_text(json.dumps(example["output"]))
+    assert isinstance(judged, Accepted)
     assert json.loads(judged.text) == example["output"]
-    assert not [one for one in judged.warnings if "are best" not in one]
+    assert not [one for one in judged.warnings if one not in judged.mendable and "are best" not in one]
 
 
 # Faults of the project that the seed grew into.
@@ -186,23 +186,23 @@ def test_four_empty_lists_are_an_answer_and_never_a_loop() -> None:
         "resolved_threads": [],
         "state_changes": [],
     }
-    assert isinstance(SceneNote((message("user", "Hm."),)).judge(json.dumps(empty)), Noted)
+    assert isinstance(SceneFold((message("user", "Hm."),)).judge_text(json.dumps(empty)), Accepted)
 
 
 def test_the_validator_checks_the_structure_that_the_prompt_asks_for() -> None:
     (shape,) = [line for line in PROMPT.system.split("\n") if line.startswith('{"summary": "…"')]
     given = json.loads(shape.replace("…", "x"))
     given["lorebooks"][0]["type"] = "item"
-    assert validate(given).valid
+    assert validate_scene(given).valid
     assert set(given) == set(PROMPT.schema["properties"])  # type: ignore[index]
 
 
 def test_the_examples_of_the_prompt_are_what_it_asks_for() -> None:
     example = PROMPT.system[PROMPT.system.index("An example.") :]
     scene, _, answer = example.partition("\n")
-    judged = SceneNote((message("assistant", scene),)).judge(answer)
-    assert isinstance(judged, Noted)
-    assert judged.faults == ()
+    judged = SceneFold((message("assistant", scene),)).judge_text(answer)
+    assert isinstance(judged, Accepted)
+    assert judged.mendable == ()
     for split in ("a relationship", "a status", "a discovery"):
         assert f"- {split}: " in PROMPT.system
 
@@ -210,19 +210,19 @@ def test_the_examples_of_the_prompt_are_what_it_asks_for() -> None:
 def test_validation_never_passes_what_it_could_not_read() -> None:
     unreadable: list[object] = [None, 3, [], "text", {"summary": object()}, {"summary": "a", "lorebooks": [object()]}]
     for given in unreadable:
-        assert validate(given).valid is False
+        assert validate_scene(given).valid is False
 
 
 def test_making_a_scene_again_reads_the_scene_and_not_its_own_result() -> None:
     told = (message("assistant", "Wren crossed to Lethen with the salt key."),)
-    question = SceneNote(told, again=True).build(load_prompt("scene"))
+    question = SceneFold(told, again=True).build(load_prompt("scene"))
     assert question.user.count("Lethen") == 1
     assert "(nothing yet)" in question.user
 
 
 def test_sizes_are_bounded_by_code_whatever_a_model_writes() -> None:
     long = changed(summary="They left. " * 300)
-    assert isinstance(SceneNote((message("user", "Hm."),)).judge(json.dumps(long)), Unusable)
+    assert isinstance(SceneFold((message("user", "Hm."),)).judge_text(json.dumps(long)), Refused)
     entry = Described("Wren", "character", ("Wren",), "Knows the tides of Lethen better than any chart. " * 200)
     shown = next(iter(merged(entry).values())).content
     assert estimate_tokens(shown) <= MOST_CONTENT_TOKENS
@@ -237,5 +237,5 @@ def test_combining_the_example_of_the_seed_saves_71_percent() -> None:
 
     entries = tuple(Described(f"Thing {n}", "item", (f"thing {n}",), words(100)) for n in range(5))
     scenes = [Scene(words(200), entries)] * 3
-    sent = estimate_tokens(numbered([scene.summary for scene in scenes]))
-    assert sent <= 0.29 * sum(estimate_tokens(scene_text(scene)) for scene in scenes)
+    sent = estimate_tokens(number_scenes([scene.summary for scene in scenes]))
+    assert sent <= 0.29 * sum(estimate_tokens(render_scene(scene)) for scene in scenes)

@@ -11,11 +11,15 @@ import pytest
 from previously.core.messages import Image, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.pairing import INTERRUPTED, find_unpaired, mend
 from previously.core.tokens import ESTIMATE
-from previously.folds.briefs.compacting import OPENING, brief_message, brief_text, compose, plan
-from previously.folds.briefs.plans import Composed, NothingToFold, Plan
-from previously.folds.briefs.proofs import Proved, prove, whole_tokens
-from previously.folds.briefs.pruning import placeholders
-from previously.folds.briefs.rules import CompactRules
+from previously.folds.conversation.compaction import (
+    OPENING,
+    build_brief_message,
+    compose_conversation,
+    plan_compaction,
+    read_brief_text,
+)
+from previously.folds.conversation.proofs import Proved, count_whole, prove
+from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 
 WORDS = "a sentence of a long talk about the code. "
 LOG = "a line of a long log\n"
@@ -50,18 +54,18 @@ def one_turn(steps: int, lines: int = 60) -> list[Message]:
 
 def planned(
     messages: list[Message] | tuple[Message, ...], rules: CompactRules = ANY_SIZE, at: int | None = None
-) -> Plan:
-    found = plan(messages, rules, ESTIMATE, brief_at=at)
-    assert isinstance(found, Plan), found
+) -> CompactPlan:
+    found = plan_compaction(messages, rules, ESTIMATE, brief_at=at)
+    assert isinstance(found, CompactPlan), found
     return found
 
 
 def folded(
     messages: list[Message] | tuple[Message, ...], rules: CompactRules = ANY_SIZE, at: int | None = None
-) -> Composed:
+) -> CompactedConversation:
     what = planned(messages, rules, at)
     brief = BRIEF if what.head else None
-    after = compose(messages, what, brief)
+    after = compose_conversation(messages, what, brief)
     proved = prove(messages, after, what, rules, ESTIMATE, brief)
     assert isinstance(proved, Proved), proved
     return after
@@ -70,7 +74,7 @@ def folded(
 def refused(
     messages: list[Message] | tuple[Message, ...], rules: CompactRules = ANY_SIZE, at: int | None = None
 ) -> str:
-    found = plan(messages, rules, ESTIMATE, brief_at=at)
+    found = plan_compaction(messages, rules, ESTIMATE, brief_at=at)
     assert isinstance(found, NothingToFold), found
     return found.reason
 
@@ -78,7 +82,7 @@ def refused(
 def the_head_is_folded_and_the_newest_turns_stay_word_for_word() -> bool:
     before = talk(5)
     after = folded(before).messages
-    return after == (SYSTEM, brief_message(BRIEF), *before[7:])
+    return after == (SYSTEM, build_brief_message(BRIEF), *before[7:])
 
 
 def two_turns_stay_unless_told_otherwise() -> bool:
@@ -106,18 +110,19 @@ def a_tail_of_zero_or_less_folds_all() -> bool:
     before = talk(4)
     pinned = CompactRules(tail_turns=0), CompactRules(tail_turns=-1)
     return all(
-        folded(before, rules).messages == (SYSTEM, before[7], brief_message(BRIEF)) for rules in pinned
+        folded(before, rules).messages == (SYSTEM, before[7], build_brief_message(BRIEF)) for rules in pinned
     )  # the newest request stays, and what was answered stands behind it
 
 
 def the_brief_is_one_message_of_the_user_under_a_fixed_line() -> bool:
-    made = brief_message(BRIEF)
+    made = build_brief_message(BRIEF)
     return made.role is Role.USER and len(made.parts) == 1 and made.text.splitlines()[0] == OPENING
 
 
 def the_earlier_brief_is_read_back_without_the_line() -> bool:
     return all(
-        brief_text(brief_message(text)) == text for text in (BRIEF, "", " x\n\n", OPENING, f"{OPENING}\n\n{BRIEF}")
+        read_brief_text(build_brief_message(text)) == text
+        for text in (BRIEF, "", " x\n\n", OPENING, f"{OPENING}\n\n{BRIEF}")
     )
 
 
@@ -125,7 +130,7 @@ def the_earlier_brief_is_gone_on_from_and_is_neither_head_nor_tail() -> bool:
     first = folded(talk(5))
     more = [*first.messages, asked(5), said(5), asked(6), said(6)]
     what = planned(more, at=first.brief_at)
-    after = compose(more, what, "## Goal\n- Go on.")
+    after = compose_conversation(more, what, "## Goal\n- Go on.")
     return (
         first.brief_at == 1
         and what.brief_at == 1
@@ -182,7 +187,7 @@ def test_two_huge_turns_do_not_stay_because_they_are_two() -> None:
     after = folded(huge, rules)
     assert after.messages[0] is SYSTEM and huge[7] in after.messages
     assert after.messages[-1] is huge[-1]
-    assert whole_tokens(after.messages, rules, ESTIMATE) <= 8_000
+    assert count_whole(after.messages, rules, ESTIMATE) <= 8_000
 
 
 def test_typing_the_opening_line_makes_no_brief() -> None:
@@ -215,7 +220,7 @@ def test_parallel_calls_stay_together() -> None:
     for room in range(0, 3_000, 100):
         what = planned(before, CompactRules(tail_tokens=room))
         assert len(what.head) % 6 == 0
-        assert find_unpaired(compose(before, what, BRIEF).messages) == []
+        assert find_unpaired(compose_conversation(before, what, BRIEF).messages) == []
 
 
 # Defects of opencode
@@ -226,7 +231,7 @@ def test_a_run_of_one_turn_is_pruned_without_a_model() -> None:
     rules = CompactRules(budget_tokens=16_000, prune_keep_tokens=4_000)
     before = one_turn(30)
     what = planned(before, rules)
-    after = compose(before, what, None)
+    after = compose_conversation(before, what, None)
     assert isinstance(prove(before, after, what, rules, ESTIMATE, None), Proved)
     assert len(after.messages) == len(before)
     assert after.messages[-1] is before[-1] and after.messages[3] is not before[3]
@@ -236,7 +241,7 @@ def test_a_run_of_one_turn_is_folded_and_its_request_stays() -> None:
     before = one_turn(30)
     rules = CompactRules(budget_tokens=8_000, prune_least_tokens=10**9)
     after = folded(before, rules)
-    assert after.messages[:3] == (SYSTEM, before[1], brief_message(BRIEF))
+    assert after.messages[:3] == (SYSTEM, before[1], build_brief_message(BRIEF))
     assert after.messages[3].role is Role.ASSISTANT and after.messages[-1] is before[-1]
 
 
@@ -260,7 +265,7 @@ def test_no_message_is_invented_that_makes_the_model_act() -> None:
     for before in (talk(5), one_turn(30, 200)):
         after = folded(before, CompactRules(budget_tokens=8_000, fold_at=0.0))
         made = [one for one, origin in zip(after.messages, after.origin, strict=True) if origin is None]
-        assert made == [brief_message(BRIEF)]
+        assert made == [build_brief_message(BRIEF)]
         assert after.messages[-1] is before[-1], "what was newest is newest"
 
 
@@ -287,7 +292,7 @@ def test_what_every_request_takes_besides_counts_and_cannot_make_it_loop() -> No
     rules = CompactRules(budget_tokens=8_000, overhead_tokens=7_900)
     assert refused(talk(30), rules) == (
         "Folding cannot help: rules, tools and the newest request alone take "
-        f"{whole_tokens([SYSTEM, asked(29)], rules, ESTIMATE):,} tokens, a brief needs about "
+        f"{count_whole([SYSTEM, asked(29)], rules, ESTIMATE):,} tokens, a brief needs about "
         "235 more, and the budget is 8,000."
     )
 
@@ -299,19 +304,19 @@ def test_the_brief_does_not_grow_from_fold_to_fold() -> None:
     caps = set()
     for turn in range(3, 60):
         messages = (*messages, asked(turn), said(turn))
-        found = plan(messages, rules, ESTIMATE, brief_at=at)
-        if isinstance(found, Plan):
+        found = plan_compaction(messages, rules, ESTIMATE, brief_at=at)
+        if isinstance(found, CompactPlan):
             caps.add(found.brief_tokens)
-            after = compose(messages, found, "- a line of notes\n" * (found.brief_tokens // 8))
+            after = compose_conversation(messages, found, "- a line of notes\n" * (found.brief_tokens // 8))
             messages, at = after.messages, after.brief_at
-        assert whole_tokens(messages, rules, ESTIMATE) <= 8_000
+        assert count_whole(messages, rules, ESTIMATE) <= 8_000
     assert caps == {rules.brief_cap}
 
 
 def test_a_conversation_that_fits_is_left_alone_and_one_that_is_nearly_full_is_not() -> None:
     """It did nothing at 97 % of a window."""
     before = talk(12)
-    size = whole_tokens(before, ANY_SIZE, ESTIMATE)
+    size = count_whole(before, ANY_SIZE, ESTIMATE)
     assert refused(before, CompactRules(budget_tokens=size * 2)) == (
         f"There is nothing to fold: the conversation takes {size:,} of {size * 2:,} tokens."
     )
@@ -332,15 +337,14 @@ def test_what_the_system_says_on_the_way_stays() -> None:
     mode = message("system", "Plan only: change nothing.")
     before = [*talk(3), mode, *talk(4)[1:]]
     after = folded(before)
-    assert after.messages[:3] == (SYSTEM, mode, brief_message(BRIEF))
+    assert after.messages[:3] == (SYSTEM, mode, build_brief_message(BRIEF))
 
 
-def test_the_newest_request_survives_with_words_for_its_pictures() -> None:
+def test_the_newest_request_survives_with_its_pictures() -> None:
     picture = Message(Role.USER, (Text("What is wrong here?"), Image("data:image/png;base64,AAAA")))
     before = [*talk(5), picture]
     after = folded(before, CompactRules(tail_turns=1))
     assert after.messages[-1] is picture
-    assert placeholders(after.messages)[-1].parts[0] == Text("What is wrong here?")
 
 
 def test_a_call_that_was_cut_off_is_mended_though_nothing_is_folded() -> None:
@@ -350,7 +354,7 @@ def test_a_call_that_was_cut_off_is_mended_though_nothing_is_folded() -> None:
     assert refused(whole.messages).startswith("There is nothing to fold")
     assert whole.messages[3].parts == (ToolResult("call_0", INTERRUPTED, "error"),)
     with pytest.raises(ValueError, match="mended"):
-        plan(broken, ANY_SIZE, ESTIMATE)
+        plan_compaction(broken, ANY_SIZE, ESTIMATE)
 
 
 def test_thinking_goes_with_what_it_led_to() -> None:

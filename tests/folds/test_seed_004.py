@@ -12,9 +12,10 @@ import pytest
 
 from previously.core.cast import MOST_FACTS, Fact, Knowledge, parse_knowledge
 from previously.core.messages import Message, message
-from previously.folds.cast import CastNote
-from previously.folds.cast_diff import pointed_at
-from previously.folds.noting import Noted, Unusable, canonical
+from previously.folds.cast import CastFold
+from previously.folds.cast_facts import find_fact
+from previously.folds.checks import Accepted, Refused
+from previously.folds.json_answer import dump_canonical
 from previously.runtime.prompts import load_prompt
 from previously.text.sentences import split_sentences
 
@@ -29,13 +30,13 @@ TURN = (
 BEFORE = Knowledge(SUMMARY, (Fact("Bram owns the mill", 1), Fact("The duke is ill", 2)))
 
 
-def note(name: str = "Maya", turn: tuple[Message, ...] = TURN, before: Knowledge = BEFORE) -> CastNote:
-    return CastNote.of(name, turn, so_far=canonical(before.as_json()), at=9)
+def note(name: str = "Maya", turn: tuple[Message, ...] = TURN, before: Knowledge = BEFORE) -> CastFold:
+    return CastFold.of(name, turn, so_far=dump_canonical(before.as_json()), at=9)
 
 
 def after(answer: dict[str, object], before: Knowledge = BEFORE) -> Knowledge:
-    found = note(before=before).judge(json.dumps(answer))
-    assert isinstance(found, Noted)
+    found = note(before=before).judge_text(json.dumps(answer))
+    assert isinstance(found, Accepted)
     return parse_knowledge(found.text)
 
 
@@ -85,8 +86,8 @@ def a_new_summary() -> bool:
 
 
 def it_may_answer_in_yaml() -> bool:
-    found = note().judge("summary: She waits.\nadd:\n- The key is under the stair\nremove: []\nupdate: []\n")
-    return isinstance(found, Noted) and len(parse_knowledge(found.text).facts) == 3
+    found = note().judge_text("summary: She waits.\nadd:\n- The key is under the stair\nremove: []\nupdate: []\n")
+    return isinstance(found, Accepted) and len(parse_knowledge(found.text).facts) == 3
 
 
 def only_what_they_witnessed_is_seen() -> bool:
@@ -100,8 +101,8 @@ def who_was_not_there_never_learns_it_without_a_model_either() -> bool:
 
 def each_is_independent() -> bool:
     maya, bram = note("Maya"), note("Bram", before=Knowledge())
-    bad, good = bram.judge("garbled {"), maya.judge(json.dumps({"summary": SUMMARY, "add": ["It rains"]}))
-    return isinstance(bad, Unusable) and good == note("Maya").judge(
+    bad, good = bram.judge_text("garbled {"), maya.judge_text(json.dumps({"summary": SUMMARY, "add": ["It rains"]}))
+    return isinstance(bad, Refused) and good == note("Maya").judge_text(
         json.dumps({"summary": SUMMARY, "add": ["It rains"]})
     )
 
@@ -111,8 +112,8 @@ def the_prompt_does_not_grow_with_the_game() -> bool:
     for turn in range(60):
         one = note(before=known)
         sizes.append(len(one.build(TEMPLATE).user))
-        made = one.judge(json.dumps({"summary": SUMMARY, "add": [f"Boat number {turn + 100} came in"]}))
-        assert isinstance(made, Noted)
+        made = one.judge_text(json.dumps({"summary": SUMMARY, "add": [f"Boat number {turn + 100} came in"]}))
+        assert isinstance(made, Accepted)
         known = parse_knowledge(made.text)
     return sizes[-1] < sizes[0] + 12 * 60 and sizes[-1] <= max(sizes[10:30]) + 20
 
@@ -154,11 +155,11 @@ def test_defect_3_a_failed_update_cannot_hand_one_memory_to_another() -> None:
         "Maya": "no JSON here",
         "Bram": json.dumps({"character": "Bram", "summary": "Bram waits. He hopes. He sits."}),
     }
-    results = {name: note(name, before=Knowledge()).judge(answers[name]) for name in answers}
-    assert isinstance(results["Maya"], Unusable)
-    assert isinstance(results["Bram"], Noted)
+    results = {name: note(name, before=Knowledge()).judge_text(answers[name]) for name in answers}
+    assert isinstance(results["Maya"], Refused)
+    assert isinstance(results["Bram"], Accepted)
     # And where answers were mixed up all the same, the name in them tells.
-    assert isinstance(note("Maya").judge(answers["Bram"]), Unusable)
+    assert isinstance(note("Maya").judge_text(answers["Bram"]), Refused)
 
 
 def test_defect_4_a_silent_witness_remembers_and_an_absent_one_does_not() -> None:
@@ -185,7 +186,7 @@ def test_defect_5_adds_are_deduplicated() -> None:
 @pytest.mark.parametrize("pointed", ["Bram lies", "The mill", "Bram mill", "duke ill Bram", "owns"])
 def test_defect_6_two_words_do_not_match_the_wrong_fact(pointed: str) -> None:
     held = (Fact("Bram owns the old mill by the harbour road", 1), Fact("Bram leads the watch", 2))
-    assert pointed_at(pointed, held) is None
+    assert find_fact(pointed, held) is None
 
 
 def test_named_limit_a_fact_is_found_though_it_is_not_repeated_word_for_word() -> None:

@@ -24,9 +24,10 @@ from previously.core.note import (
 )
 from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.folds.checks import Accepted, Refusal, Refused
-from previously.folds.read_update import EPISODE, LISTS, RECAP, TEXTS
-from previously.folds.rendering import told
+from previously.folds.checks import Accepted, RefusalKind, Refused
+from previously.folds.context import UpdateContext
+from previously.folds.prompts.templates import render_message
+from previously.folds.split import join_beside
 from previously.folds.update import (
     ANSWER_TOKENS,
     EPISODE_ROOM,
@@ -36,12 +37,10 @@ from previously.folds.update import (
     MOST_EPISODE_WORDS,
     RECAP_ROOM,
     ROOM_WORDS,
-    Context,
     Part,
     UpdateFold,
-    in_steps,
-    joined_beside,
 )
+from previously.folds.update_answer import EPISODE, LISTS, RECAP, TEXTS
 from previously.runtime.prompts import load_prompt
 from tests.runtime.update_answers import asked_for, messages
 
@@ -56,7 +55,7 @@ SAID = (
     message("assistant", "Finn counted out ten crowns. Old Tess listened behind the door.", speaker="Teller"),
     message("user", "(No romance between the cousins, please.)", speaker="Ada"),
 )
-CONTEXT = Context(
+CONTEXT = UpdateContext(
     before="Ada had come to Mirk in the spring. </recap>",
     recap="Ada, a glazier, had sold the kiln of her father.",
     bridge=message("assistant", "Finn unlocked the glasshouse.", speaker="Teller"),
@@ -160,7 +159,7 @@ def test_a_version_is_of_the_first_text_that_is_asked_for() -> None:
 
 
 def test_a_model_that_cannot_is_asked_for_the_texts_first() -> None:
-    steps = {part: in_steps(replace(WHOLE, part=part)).part for part in Part}
+    steps = {part: replace(WHOLE, part=part).take_first_step().part for part in Part}
     assert steps == {
         Part.WHOLE: Part.TEXTS, Part.TEXTS: Part.TEXTS, Part.LISTS: Part.LISTS, Part.SPAN: Part.EPISODE,
         Part.EPISODE: Part.EPISODE,
@@ -216,12 +215,15 @@ def test_a_long_bridge_is_shown_from_its_end() -> None:
 
 def test_the_second_of_two_runs_keeps_its_place_in_the_span() -> None:
     first, second = SAID[:2], SAID[2:]
-    after = WHOLE.of_run([second], "The recap of the first run.")
+    after = WHOLE.take_run([second], "The recap of the first run.")
     assert after.context.recap == "The recap of the first run."
-    assert [(at, told(one)) for at, one in after.shown] == [(3, told(SAID[3])), (4, told(SAID[4]))]
-    before = WHOLE.of_run([first, second], CONTEXT.recap)
+    assert [(at, render_message(one)) for at, one in after.shown] == [
+        (3, render_message(SAID[3])),
+        (4, render_message(SAID[4])),
+    ]
+    before = WHOLE.take_run([first, second], CONTEXT.recap)
     assert [at for at, _ in before.shown] == [0, 1]
-    assert [at for at, _ in after.of_run([SAID[4:]], "").shown] == [4], "of a run that is split once more"
+    assert [at for at, _ in after.take_run([SAID[4:]], "").shown] == [4], "of a run that is split once more"
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.data())
@@ -237,8 +239,8 @@ def test_pieces_of_a_message_stand_where_the_message_stands(sizes: list[int], da
     asked = UpdateFold(said)
     left = [run for run in runs if run]
     for at, run in enumerate(left):
-        expected = [place for place, one in (pieces[:split] if at == 0 else pieces[split:]) if told(one)]
-        assert [place for place, _ in asked.of_run(left[at:], "").shown] == expected, run
+        expected = [place for place, one in (pieces[:split] if at == 0 else pieces[split:]) if render_message(one)]
+        assert [place for place, _ in asked.take_run(left[at:], "").shown] == expected, run
 
 
 def test_what_two_runs_gave_is_put_together() -> None:
@@ -246,12 +248,12 @@ def test_what_two_runs_gave_is_put_together() -> None:
     two = Note(threads=(ThreadItem(ThreadChange.SETTLED, "It was paid.", 4, "aa"),))
     before = [(Kind.EPISODE, "Finn lent it."), (Kind.NOTE, render_note(one))]
     after = [(Kind.EPISODE, "Ada paid."), (Kind.NOTE, render_note(two))]
-    joined = dict(joined_beside(before, after))
+    joined = dict(join_beside(before, after))
     assert joined[Kind.EPISODE] == "Finn lent it.\n\nAda paid."
     assert parse_note(joined[Kind.NOTE]) == Note(threads=(*one.threads, *two.threads), scene_ends=(2,))
-    assert joined_beside([], after) == after, "the first run"
-    assert [kind for kind, _ in joined_beside(before, after[:1])] == [Kind.EPISODE], "a half note is none"
-    assert [kind for kind, _ in joined_beside(before[:1], after)] == [Kind.EPISODE]
+    assert join_beside([], after) == after, "the first run"
+    assert [kind for kind, _ in join_beside(before, after[:1])] == [Kind.EPISODE], "a half note is none"
+    assert [kind for kind, _ in join_beside(before[:1], after)] == [Kind.EPISODE]
 
 
 # Answers
@@ -282,26 +284,29 @@ def test_recap_and_episode_are_kept_together_or_not_at_all(heading: str) -> None
     text = {EPISODE: EPISODE_TEXT, RECAP: RECAP_TEXT}[heading]
     for nothing in ("", "none"):
         missing = refused(ANSWER.replace(text, nothing))
-        assert (missing.kind, missing.reason) == (Refusal.SHAPE, f"there is nothing under {heading}")
+        assert (missing.kind, missing.reason) == (RefusalKind.SHAPE, f"there is nothing under {heading}")
     assert refused(ANSWER.replace(f"{heading}\n", "")).kind is not None
 
 
 @pytest.mark.parametrize(
     ("wrong", "kind"),
     [
-        ("On the eve of the fair Ada met the miller Corvin Thole, who lent her ten crowns.", Refusal.UNKNOWN_PERSON),
-        ("On the eve of the fair Finn lent Ada 75 crowns in the glasshouse.", Refusal.UNKNOWN_NUMBER),
-        ("On the eve of the fair I asked Finn for ten crowns, and he lent them to me.", Refusal.FIRST_PERSON),
-        ("Finn lent Ada ten crowns before the fair. Let me know if you need more.", Refusal.TALK),
+        (
+            "On the eve of the fair Ada met the miller Corvin Thole, who lent her ten crowns.",
+            RefusalKind.UNKNOWN_PERSON,
+        ),
+        ("On the eve of the fair Finn lent Ada 75 crowns in the glasshouse.", RefusalKind.UNKNOWN_NUMBER),
+        ("On the eve of the fair I asked Finn for ten crowns, and he lent them to me.", RefusalKind.FIRST_PERSON),
+        ("Finn lent Ada ten crowns before the fair. Let me know if you need more.", RefusalKind.TALK),
         (
             "Am Vorabend des Jahrmarkts lieh Finn der Ada zehn Kronen, und die alte Tess hörte es.",
-            Refusal.WRONG_LANGUAGE,
+            RefusalKind.WRONG_LANGUAGE,
         ),
-        (LONG * 60, Refusal.TOO_LONG),
+        (LONG * 60, RefusalKind.TOO_LONG),
     ],
 )
 @pytest.mark.parametrize("heading", TEXTS)
-def test_a_refused_text_names_its_section(heading: str, wrong: str, kind: Refusal) -> None:
+def test_a_refused_text_names_its_section(heading: str, wrong: str, kind: RefusalKind) -> None:
     text = {EPISODE: EPISODE_TEXT, RECAP: RECAP_TEXT}[heading]
     verdict = refused(ANSWER.replace(text, wrong))
     assert verdict.kind is kind
@@ -312,9 +317,9 @@ def test_a_recap_must_not_collapse_and_must_not_stay_as_it_was() -> None:
     earlier = " ".join(f"In week {n} Ada owed {n} crowns to Finn and mended {n} windows." for n in range(1, 30))
     more = message("assistant", "Finn counted the panes of the glasshouse once more, row by row. " * 8, speaker="Finn")
     asked = replace(WHOLE, delta=(*WHOLE.delta, more), context=replace(CONTEXT, recap=earlier))
-    assert refused(ANSWER, asked).kind is Refusal.COLLAPSE
+    assert refused(ANSWER, asked).kind is RefusalKind.COLLAPSE
     unchanged = refused(ANSWER.replace(RECAP_TEXT, earlier), asked)
-    assert (unchanged.kind, unchanged.reason.split(":")[0]) == (Refusal.UNCHANGED, "RECAP")
+    assert (unchanged.kind, unchanged.reason.split(":")[0]) == (RefusalKind.UNCHANGED, "RECAP")
 
 
 def test_a_text_may_be_so_long_and_no_longer() -> None:
@@ -322,21 +327,21 @@ def test_a_text_may_be_so_long_and_no_longer() -> None:
     asked = replace(WHOLE, recap_words=200)
     most = int(200 * RECAP_ROOM) // words
     assert count_words(accepted(ANSWER.replace(RECAP_TEXT, LONG * most), asked).text) == words * most
-    assert refused(ANSWER.replace(RECAP_TEXT, LONG * (most + 1)), asked).kind is Refusal.TOO_LONG
+    assert refused(ANSWER.replace(RECAP_TEXT, LONG * (most + 1)), asked).kind is RefusalKind.TOO_LONG
     longest = int(max(asked.episode_words * EPISODE_ROOM, asked.episode_words + ROOM_WORDS)) // words
     assert accepted(ANSWER.replace(EPISODE_TEXT, LONG * longest), asked).text == RECAP_TEXT
-    assert refused(ANSWER.replace(EPISODE_TEXT, LONG * (longest + 1)), asked).kind is Refusal.TOO_LONG
+    assert refused(ANSWER.replace(EPISODE_TEXT, LONG * (longest + 1)), asked).kind is RefusalKind.TOO_LONG
 
 
 def test_what_the_model_was_shown_counts_as_heard() -> None:
     recap = f"{RECAP_TEXT} Ada owed 60 crowns to the bank by May, and nobody knew who had dug the tunnel."
     assert accepted(ANSWER.replace(RECAP_TEXT, recap)).text == recap
-    assert refused(ANSWER.replace(RECAP_TEXT, recap), UpdateFold(SAID)).kind is Refusal.UNKNOWN_NUMBER
+    assert refused(ANSWER.replace(RECAP_TEXT, recap), UpdateFold(SAID)).kind is RefusalKind.UNKNOWN_NUMBER
 
 
 def test_sums_of_the_state_may_be_told() -> None:
     recap = f"{RECAP_TEXT} So Ada had 85 crowns in all."
-    assert refused(ANSWER.replace(RECAP_TEXT, recap)).kind is Refusal.UNKNOWN_NUMBER
+    assert refused(ANSWER.replace(RECAP_TEXT, recap)).kind is RefusalKind.UNKNOWN_NUMBER
     summed = ANSWER.replace(RECAP_TEXT, recap).replace("Ten crowns / holder: Ada", "Ada / holds: 85 crowns")
     assert accepted(summed).text == recap
 
@@ -346,15 +351,15 @@ def test_sums_of_the_state_may_be_told() -> None:
 )
 def test_an_answer_without_headings_is_refused(text: str) -> None:
     verdict = refused(text)
-    expected = {"I": Refusal.REFUSAL, "F": Refusal.SHAPE}.get(text[:1], Refusal.EMPTY)
+    expected = {"I": RefusalKind.REFUSAL, "F": RefusalKind.SHAPE}.get(text[:1], RefusalKind.EMPTY)
     assert verdict.kind is expected
-    assert refused("Finn lent Ada money.", finish_reason="content_filter").kind is Refusal.REFUSAL
+    assert refused("Finn lent Ada money.", finish_reason="content_filter").kind is RefusalKind.REFUSAL
 
 
 def test_a_call_of_a_tool_is_no_answer() -> None:
     verdict = WHOLE.judge(replace(reply(ANSWER), tool_calls=True))
     assert isinstance(verdict, Refused)
-    assert verdict.kind is Refusal.TOOL_CALL
+    assert verdict.kind is RefusalKind.TOOL_CALL
 
 
 # Lists
@@ -378,7 +383,7 @@ def test_lists_that_were_cut_off_are_no_note() -> None:
 def test_a_text_that_was_cut_off_is_refused() -> None:
     cut = ANSWER[: ANSWER.index("lent her ten")]
     verdict = refused(cut, finish_reason="length")
-    assert (verdict.kind, verdict.reason) == (Refusal.TRUNCATED, "it was cut off within RECAP")
+    assert (verdict.kind, verdict.reason) == (RefusalKind.TRUNCATED, "it was cut off within RECAP")
 
 
 def test_a_forgotten_end_costs_nothing_where_the_last_lists_are_there() -> None:
@@ -425,9 +430,9 @@ def test_lists_alone_are_a_note_or_refused() -> None:
     verdict = accepted(f"{LISTS_TEXT}\n\nEND", asked)
     assert verdict.text == ""
     assert [kind for kind, _ in verdict.beside] == [Kind.NOTE]
-    assert refused("THREADS\n- a promise\n\nWISHES\nnone\n\nEND", asked).kind is Refusal.SHAPE
+    assert refused("THREADS\n- a promise\n\nWISHES\nnone\n\nEND", asked).kind is RefusalKind.SHAPE
     assert refused(LISTS_TEXT[: LISTS_TEXT.index("WISHES")], asked).reason == "the lists were cut off"
-    assert refused(f"RECAP\n{RECAP_TEXT}\n\nEND", asked).kind is Refusal.SHAPE, "nothing that was asked for"
+    assert refused(f"RECAP\n{RECAP_TEXT}\n\nEND", asked).kind is RefusalKind.SHAPE, "nothing that was asked for"
 
 
 def test_a_span_gives_an_episode_and_a_note() -> None:
@@ -486,16 +491,17 @@ def test_answers_in_the_language_of_the_story(story: tuple[str, ...], episode: s
     assert note is not None
     assert [one.text for one in note.threads] == [thread.removeprefix("- new #1 ")]
     english = refused(f"EPISODE\n{LONG * 3}\n\nRECAP\n{LONG * 3}\n\n{lists}\n\nEND", asked)
-    assert english.kind is Refusal.WRONG_LANGUAGE
+    assert english.kind is RefusalKind.WRONG_LANGUAGE
 
 
 # Without a model
 
 
 def test_without_a_model_there_are_quotations_and_empty_notes() -> None:
-    asked = replace(WHOLE, context=Context(), first=40, skipped=1)
+    asked = replace(WHOLE, context=UpdateContext(), first=40, skipped=1)
     for part in Part:
-        recap, beside = replace(asked, part=part).builtin()
+        written = replace(asked, part=part).builtin()
+        recap, beside = written.text, written.beside
         kinds = [kind for kind, _ in beside]
         quoted = recap or dict(beside).get(Kind.EPISODE, "")
         if part.has_recap:
@@ -512,5 +518,5 @@ def test_without_a_model_there_are_quotations_and_empty_notes() -> None:
 
 
 def test_a_recap_that_came_another_way_is_checked_alike() -> None:
-    assert isinstance(WHOLE.judge_recap(RECAP_TEXT), Accepted)
-    assert isinstance(WHOLE.judge_recap("Corvin Thole lent Ada 75 crowns."), Refused)
+    assert isinstance(WHOLE.judge_text(RECAP_TEXT), Accepted)
+    assert isinstance(WHOLE.judge_text("Corvin Thole lent Ada 75 crowns."), Refused)

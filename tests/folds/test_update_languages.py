@@ -12,7 +12,8 @@ from previously.core.model_io import ModelReply, Usage
 from previously.core.note import parse_note
 from previously.core.versions import Kind
 from previously.folds.checks import Accepted
-from previously.folds.update import Context, UpdateFold
+from previously.folds.context import UpdateContext
+from previously.folds.update import UpdateFold
 from previously.text.language import find_language
 
 FOLDER = Path(__file__).parent / "languages"
@@ -27,7 +28,7 @@ def fold_of(language: str) -> UpdateFold:
     player, teller, _ = VOICES[language]
     rows = [json.loads(line) for line in (FOLDER / f"{language}.jsonl").read_text("utf-8").splitlines()]
     messages = tuple(message(row["role"], row["content"], speaker=row["name"]) for row in rows)
-    return UpdateFold(messages, Context(players=(player,), tellers=(teller,)), recap_words=150)
+    return UpdateFold(messages, UpdateContext(players=(player,), tellers=(teller,)), recap_words=150)
 
 
 @pytest.mark.parametrize("language", VOICES)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.cast import Fact, Knowledge
-from previously.folds.who_knows import who_knows
+from previously.folds.cast_facts import find_knowers
 
 KEY = Fact("Bram hid the brass key under the third stair", 4, "told by Bram")
 STAIR = Fact("The stair creaks", 6)
@@ -20,11 +20,11 @@ CAST = {
 
 
 def names(query: str) -> list[str]:
-    return [row.name for row in who_knows(CAST, query)]
+    return [row.name for row in find_knowers(CAST, query)]
 
 
 def test_who_knows_most_of_it_comes_first_with_their_facts() -> None:
-    rows = who_knows(CAST, "the brass key")
+    rows = find_knowers(CAST, "the brass key")
     assert [row.name for row in rows] == ["Maya", "Joaquin"]
     assert rows[0].facts == (KEY,)
     assert rows[0].summary_sentences == ("She knows where the brass key is.",)
@@ -52,13 +52,13 @@ def test_words_are_found_however_they_are_written(query: str, found: list[str]) 
 
 
 def test_of_one_character_the_best_and_newest_fact_comes_first() -> None:
-    assert who_knows(CAST, "stair key")[0].facts == (KEY, STAIR)
-    assert who_knows(CAST, "stair")[0].facts == (STAIR, KEY)
+    assert find_knowers(CAST, "stair key")[0].facts == (KEY, STAIR)
+    assert find_knowers(CAST, "stair")[0].facts == (STAIR, KEY)
 
 
 @given(st.text(max_size=60))
 def test_any_query_is_answered_with_what_is_known(query: str) -> None:
-    for row in who_knows(CAST, query):
+    for row in find_knowers(CAST, query):
         assert row.facts or row.summary_sentences
         assert set(row.facts) <= set(CAST[row.name].facts)
         assert all(sentence in CAST[row.name].summary for sentence in row.summary_sentences)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.core.scene import Described, Scene
-from previously.folds.scene import scene_text, validate
+from previously.folds.scene import render_scene
+from previously.folds.scene_checks import validate_scene
 from previously.formats.scene_memories import ENTRY_FIELDS, OVERFLOW, TOLD_FIELDS, migrate
 from tests.effort import cases
 
@@ -53,7 +54,7 @@ def test_the_older_structure() -> None:
     assert found["Mood", "concept"].content == "tense."
     assert found["Grim - Npcs plans", "concept"].keywords == ("Grim - Npcs plans", "Grim")
     assert found["Finished", "concept"].content == "no."
-    assert validate(json.loads(scene_text(scene))).valid
+    assert validate_scene(json.loads(render_scene(scene))).valid
 
 
 def test_text_of_either_kind() -> None:
@@ -68,8 +69,8 @@ def test_text_of_either_kind() -> None:
 
 def test_the_new_structure_stays_as_it_is() -> None:
     scene = Scene("Wren left.", (Described("Wren", "character", ("Wren", "pilot"), "A pilot."),))
-    assert migrate(scene_text(scene)) == scene
-    assert migrate(json.loads(scene_text(scene))) == scene
+    assert migrate(render_scene(scene)) == scene
+    assert migrate(json.loads(render_scene(scene))) == scene
     assert migrate({"recap": "Wren left.", "setting_lore": []}) == Scene("Wren left.")
 
 
@@ -82,10 +83,10 @@ def test_half_migrated_memories_keep_both_halves() -> None:
 def test_a_long_memory_keeps_its_beginning_and_the_rest_in_an_entry() -> None:
     sentences = [f"On day {number} Wren crossed to Lethen with the salt." for number in range(100)]
     scene = migrate(" ".join(sentences))
-    assert validate(json.loads(scene_text(scene))).valid
+    assert validate_scene(json.loads(render_scene(scene))).valid
     rest = entries(scene)[OVERFLOW, "event"].content
     assert f"{scene.summary} {rest}" == " ".join(sentences)
-    assert migrate(scene_text(scene)) == scene
+    assert migrate(render_scene(scene)) == scene
     endless = migrate("x" * 9_000)
     assert endless.summary + entries(endless)[OVERFLOW, "event"].content == "x" * 9_000
 
@@ -118,8 +119,8 @@ def test_nothing_is_lost(memory: dict[str, object]) -> None:
     said = json.dumps([scene.summary, *(f"{one.name} {one.content}" for one in scene.entries)]).lower()
     for word in re.findall(r"[a-e]+|\d+", json.dumps(list(_leaves(memory))).lower()):
         assert word in said
-    assert validate(json.loads(scene_text(scene))).valid
-    assert migrate(scene_text(scene)) == scene
+    assert validate_scene(json.loads(render_scene(scene))).valid
+    assert migrate(render_scene(scene)) == scene
 
 
 def _leaves(value: object) -> list[object]:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
-from previously.runtime.model_folder import ModelFolder
+from previously.runtime.model_writer import ModelWriter
 from previously.runtime.prompts import load_prompts
 from previously.testing.model import Scripted, ScriptedModel
 from tests.runtime.update_answers import answer, closing_answer, is_closing, messages
@@ -173,7 +173,7 @@ class Fickle:
             return echo(request)
         return self.chance.choice((*BROKEN, echo(request)[:-9], request.user))
 
-    def folder(self) -> ModelFolder:
+    def folder(self) -> ModelWriter:
         """Who writes memory with it. Waiting takes no time, and the breaker never lasts."""
         return folder_of(self.model, self._clock)
 
@@ -186,7 +186,7 @@ async def _at_once(seconds: float) -> None:
     """Wait no time at all."""
 
 
-def folder_of(model: ScriptedModel, clock: Callable[[], float] = lambda: 0.0) -> ModelFolder:
+def folder_of(model: ScriptedModel, clock: Callable[[], float] = lambda: 0.0) -> ModelWriter:
     """Who writes memory with a model, without ever waiting."""
     wait: Callable[[float], Awaitable[None]] = _at_once
-    return ModelFolder(model, PROMPTS, window_tokens=8_192, sleep=wait, clock=clock, jitter=lambda: 0.5)
+    return ModelWriter(model, PROMPTS, window_tokens=8_192, sleep=wait, clock=clock, jitter=lambda: 0.5)

@@ -9,7 +9,8 @@ from collections import Counter
 from previously.blocking import BlockingStory
 from previously.core.model_io import ModelRequest
 from previously.lore.state import render_state
-from previously.runtime.knowing import Knowing
+from previously.memory.known import KnownReader
+from previously.runtime.story_moment import StoryMoment
 from previously.testing.model import ScriptedModel
 from tests.runtime.echoing import folder_of, kind_of, part
 from tests.runtime.update_answers import answer, closing_answer, messages, recap_in
@@ -121,12 +122,8 @@ class Asked:
 
 def state(story: BlockingStory, reader: str = "") -> str:
     """Lore, threads and how things stand, read anew, as text."""
-    inner = story._story
 
-    async def read() -> str:
-        branch = await inner.branch_info()
-        known = await Knowing().known(inner._store, inner._key, branch, inner._rules, reader)
-        return render_state(known.state)
+    def read(moment: StoryMoment) -> str:
+        return render_state(KnownReader().read_known(moment.snapshot, moment.rules, reader).state)
 
-    text: str = story._run(read())
-    return text
+    return story._run(story._inner._access.read(read))

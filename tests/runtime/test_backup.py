@@ -20,7 +20,7 @@ import pytest
 
 from previously import BadInput, Memory, PreviouslyError, Settings, StoreProblem
 from previously.core.errors import UnknownStory
-from previously.runtime.copying import Outcome
+from previously.runtime.backup import Outcome
 from previously.storage.copy import WholeStories
 from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool

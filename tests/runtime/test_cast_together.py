@@ -15,7 +15,7 @@ from previously import Memory, ScriptedModel, Settings
 from previously.core.cast import MOST_FACTS, Knowledge
 from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.core.versions import Kind, Status
-from previously.runtime.story import Story
+from previously.story.story import Story
 from previously.testing.model import Scripted
 from tests.runtime.echoing import about, folder_of, kind_of, part
 

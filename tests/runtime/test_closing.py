@@ -12,9 +12,9 @@ from previously.blocking import BlockingStory
 from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.core.path import Span
 from previously.core.versions import Kind, Status
-from previously.folds.chapter import CLOSING, FINAL_SCENE, short_of
+from previously.folds.chapter import CLOSING, FINAL_SCENE, parse_short
 from previously.formats import read_story
-from previously.runtime import model_folder
+from previously.runtime import model_writer
 from tests.effort import ON_DISK
 from tests.runtime.echoing import echo
 from tests.runtime.obedient import kind_of, obedient, part, said, tell
@@ -56,7 +56,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(seconds: float) -> None:
         """Wait no time at all."""
 
-    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "sleep", at_once)
 
@@ -442,7 +442,7 @@ def test_a_title_and_a_short_form_are_one_version(story: BlockingStory) -> None:
     story.close_chapter(at=19)
     story.fold()
     (made,) = [one for one in story.log() if one.made.kind is Kind.SHORT]
-    assert short_of(made.made.text) == ("The Mill", story.chapters()[0].short)
+    assert parse_short(made.made.text) == ("The Mill", story.chapters()[0].short)
 
 
 def test_a_chapter_closed_by_command_takes_its_heading_as_title(story: BlockingStory) -> None:

@@ -36,15 +36,18 @@ from previously import (
 from previously.blocking import BlockingStory
 from previously.core.cover import Link, place
 from previously.core.digests import ROOT_HASH, node_hash
-from previously.core.marks import MarkKind, find_starts
+from previously.core.marks import Mark, MarkKind, find_starts
 from previously.core.messages import Image, Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
+from previously.core.path import OnPath
 from previously.core.versions import IN_FORCE, Kind, Status
 from previously.folds.amend import AMENDED
 from previously.folds.update import UPDATED
-from previously.runtime import model_folder
-from previously.runtime.folding import KEPT
+from previously.runtime import model_writer
+from previously.runtime.fold_versions import KEPT
 from previously.storage.store import NO_NODE
+from previously.storage.tables import Tables
+from previously.story.story import Story
 from previously.testing.model import Scripted
 from previously.view.turn import remove_turn_memory
 from previously.view.view import Reason, Section, View
@@ -88,6 +91,19 @@ ODD_DRAFTS = st.builds(
     st.builds(Attributes, hidden=st.booleans()),
 )
 """What is not just words: instructions, nothing, pictures, thoughts, calls and results, hidden or not."""
+
+
+async def read_branch(
+    story: Story, name: str, messages: int
+) -> tuple[list[OnPath], list[Mark], list[tuple[int, int, int]]]:
+    """Return the path, the marks and the cover of a branch."""
+    key = story._access.key
+
+    def read(tables: Tables) -> tuple[list[OnPath], list[Mark], list[tuple[int, int, int]]]:
+        snapshot = tables.snapshot(key, name)
+        return snapshot.path(0, messages), snapshot.marks(), snapshot.cover()
+
+    return await story._access.store.read(key.owner, read)
 
 
 class Histories(RuleBasedStateMachine):
@@ -147,10 +163,8 @@ class Histories(RuleBasedStateMachine):
     def mark(self, position: int, kind: MarkKind) -> None:
         at = position % len(self.path)
         for memory, front in zip(self.memories, self.stories, strict=True):
-            story = front._story
-            memory._runner.run(
-                story._store.add_mark(story._key, self.active, kind, at, "x", made_by="person", at="now")
-            )
+            story = front._inner
+            memory._runner.run(story._access.change(lambda change: change.add_mark(kind, at, "x")))
 
     @precondition(has_messages)
     @rule(position=POSITIONS)
@@ -321,16 +335,15 @@ class Histories(RuleBasedStateMachine):
             return
         marks_by_store: dict[str, list[list[tuple[MarkKind, int]]]] = {}
         for memory, front in zip(self.memories, self.stories, strict=True):
-            story = front._story
+            story = front._inner
             for name, path in self.branches.items():
-                items = memory._runner.run(story._store.path(story._key, name, 0, len(path)))
+                items, marks, stored = memory._runner.run(read_branch(story, name, len(path)))
                 digests = [item.entry.digest for item in items]
                 versions = [version for version in front.log() if version.made.status in IN_FORCE]
 
                 def after(before: int | str, versions: list[Any] = versions) -> list[Link]:
                     return [version.link for version in versions if version.link.before == before]
 
-                marks = memory._runner.run(story._store.marks(story._key, name))
                 marks_by_store.setdefault(name, []).append([(mark.kind, mark.position) for mark in marks])
                 defined = place(
                     after,
@@ -339,7 +352,6 @@ class Histories(RuleBasedStateMachine):
                     after=find_starts(marks).items(),
                 )
                 rows = sorted((cover.span.last, cover.version, cover.span.first) for cover in defined)
-                stored = memory._runner.run(story._store.cover(story._key, name))
                 assert [(last, version, first) for first, last, version in stored] == rows
         assert all(one == other for one, other in marks_by_store.values())
 
@@ -504,7 +516,7 @@ class WithoutWaiting:
             """Wait no time at all."""
 
         ticks = count(0, 7_200)
-        defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+        defaults = model_writer.ModelWriter.__init__.__kwdefaults__
         assert defaults is not None
         monkeypatch.setitem(defaults, "sleep", at_once)
         monkeypatch.setitem(defaults, "clock", lambda: float(next(ticks)))

@@ -19,13 +19,13 @@ from previously.core.messages import Role
 from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.core.pairing import find_unpaired
 from previously.formats.conversations import parse_conversation, read_conversation
-from previously.runtime.compacting import FoldedConversation, compact
-from previously.runtime.folder import BuiltinFolder
+from previously.runtime.conversation import FoldedConversation, compact
+from previously.runtime.writer import BuiltinWriter
 from previously.wire.anthropic_request import to_anthropic
 from previously.wire.chat import to_openai
 from previously.wire.responses import to_responses
 from tests.effort import cases
-from tests.folds.briefs.conversations import conversation
+from tests.folds.conversation.conversations import conversation
 
 DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
 SAMPLES = sorted(path for path in (DATA / "agents").rglob("*") if path.is_file())
@@ -254,10 +254,10 @@ def test_every_real_transcript() -> None:
 
 def test_compact_of_messages_says_where_each_came_from() -> None:
     from previously.core.tokens import ESTIMATE
-    from previously.folds.briefs.rules import CompactRules
+    from previously.folds.conversation.rules import CompactRules
 
     given = parse_conversation(chat()).messages
-    done = asyncio.run(compact(given, CompactRules(3_000), ESTIMATE, BuiltinFolder()))
+    done = asyncio.run(compact(given, CompactRules(3_000), ESTIMATE, BuiltinWriter()))
     for message, at in zip(done.messages, done.origin, strict=True):
         assert at is None or message is given[at] or message.role is Role.TOOL
     assert done.origin.count(None) == 1

@@ -11,7 +11,7 @@ from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.versions import Kind, Status
-from previously.runtime import model_folder
+from previously.runtime import model_writer
 from previously.testing.model import Scripted
 from tests.runtime.update_answers import answer, is_update
 
@@ -53,7 +53,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         """Wait no time at all."""
 
     ticks = count(0, 7_200)
-    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "sleep", at_once)
     monkeypatch.setitem(defaults, "clock", lambda: float(next(ticks)))
@@ -89,9 +89,15 @@ def test_an_episode_taken_out_of_a_long_span_is_asked_for_once(story: BlockingSt
     story.fold()
     assert in_force(story, Kind.NOTE) == [(0, 20)]
     story.set(["fold_messages=6"])
-    inner = story._story
+    inner = story._inner
     (episode,) = [one for one in story.log() if one.made.kind is Kind.EPISODE]
-    story._run(inner._store.set_status(inner._key, episode.id, Status.UNDONE, reason="it told of words that are gone"))
+    story._run(
+        inner._access.change(
+            lambda change: change.tables.versions.set_status(
+                change.key, episode.id, Status.UNDONE, "it told of words that are gone"
+            )
+        )
+    )
     model.calls = 0
     assert rests(story)
     assert model.calls == 1

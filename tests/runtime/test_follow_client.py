@@ -16,9 +16,10 @@ from previously.core.path import Splice
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask
 from previously.runtime.follow_client import PARTIAL, ClientFollower, ClientPlace
-from previously.runtime.presence import PresenceByHand
-from previously.runtime.tuning import Tuning
+from previously.runtime.story_settings import StorySettings
 from previously.storage.store import Store
+from previously.story.access import StoryAccess
+from previously.story.presence import PresenceEdits
 from tests.recognition.lists import CONTINUE, IMPERSONATE, MAIN, START, drafts, heard, line_of, said
 
 AT = "2026-03-02T19:04:00+00:00"
@@ -465,8 +466,8 @@ async def test_nobody_leaves_twice_or_enters_who_is_there(desk: Desk) -> None:
         await presence.leave(" ")
 
 
-def presence_in(desk: Desk, place: ClientPlace) -> PresenceByHand:
-    return PresenceByHand(desk.store, place.key, Tuning((), "{}"))
+def presence_in(desk: Desk, place: ClientPlace) -> PresenceEdits:
+    return PresenceEdits(StoryAccess(desk.store, place.key, StorySettings((), "{}")))
 
 
 async def test_what_a_client_sends_late_takes_nothing_away(desk: Desk) -> None:

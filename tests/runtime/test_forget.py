@@ -13,10 +13,10 @@ import pytest
 from previously import Memory, Settings
 from previously.core.errors import BadInput, HeadMoved, UnknownStory
 from previously.core.versions import Status
-from previously.runtime.story import Story
 from previously.storage import layout
 from previously.storage.store import Store
 from previously.storage.tables import Tables
+from previously.story.story import Story
 from tests.effort import mark_slow
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
@@ -180,7 +180,7 @@ async def test_interrupted_between_words_and_places_it_is_done_again(
     async def cut(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("previously.runtime.forgetting.take_off", cut)
+    monkeypatch.setattr("previously.runtime.forget.take_off", cut)
     with pytest.raises(KeyboardInterrupt):
         await memory.forget("tale", 5)
     monkeypatch.undo()
@@ -210,7 +210,7 @@ async def test_no_byte_of_it_is_left_in_the_file(tmp_path: Path) -> None:
         story = await told(memory)
         await story.edit(5, f"{SECRET}, she said.")
         await story.fold()
-        await memory._store.index(story._key, None)
+        await memory._store.index(story._access.key, None)
         on_disk = bytes_in(tmp_path)
         assert WORD.encode() in on_disk and WORD.lower().encode() in on_disk
         await memory.forget("tale", 5)
@@ -221,7 +221,7 @@ async def test_no_byte_of_it_is_left_in_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("whole", [False, True])
 async def test_no_row_of_the_index_tells_of_it(memory: Memory, whole: bool) -> None:
     story = await told(memory)
-    store, key = memory._store, story._key
+    store, key = memory._store, story._access.key
     await story.add("user", "Only she was there.", name=WORD, witnesses=[WORD])
     if not isinstance(store, Store):
         pytest.skip("there are no rows")
@@ -339,7 +339,7 @@ async def test_a_fold_of_what_was_forgotten_meanwhile_is_not_kept(memory: Memory
     made = replace(version.made, text=SECRET, replaces=version.id)
     await memory.forget("tale", 5)
     with pytest.raises(HeadMoved):
-        await story._store.commit(story._key, made)
+        await story._access.change(lambda change: change.tables.versions.commit(change.key, made))
     assert WORD not in await everything(story)
 
 

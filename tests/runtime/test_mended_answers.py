@@ -11,16 +11,16 @@ import pytest
 from previously import ScriptedModel
 from previously.core.messages import message
 from previously.core.model_io import FailureKind, ModelFailure
-from previously.folds.analysis import AnalysisNote, analysis_of
-from previously.folds.noting import Note
-from previously.folds.scene import SceneNote, scene_of
+from previously.folds.analysis import AnalysisFold, parse_analysis
+from previously.folds.fold import Fold
+from previously.folds.scene import SceneFold, parse_scene
 from previously.models.retry import MAX_CALLS
-from previously.runtime.folder import FolderReply
+from previously.runtime.writer import MemoryReply
 from previously.testing.model import Scripted
 from tests.runtime.echoing import folder_of
 
 SAID = (message("assistant", "Grim, a gruff dwarf, sets down two mugs for Wren.", speaker="Narrator"),)
-SCENE, FRAGMENT = SceneNote(SAID), AnalysisNote(SAID)
+SCENE, FRAGMENT = SceneFold(SAID), AnalysisFold(SAID)
 GRIM = {"name": "Grim", "type": "character", "keywords": ["Grim", "barkeep"], "content": "Gruff dwarf."}
 GOOD = json.dumps({"summary": "Grim served Wren two mugs.", "lorebooks": [GRIM]})
 DESCRIBES = json.dumps({"summary": "Grim, a gruff dwarf with a red beard, served Wren.", "lorebooks": [GRIM]})
@@ -33,7 +33,7 @@ WORSE = json.dumps(
 DOWN = ModelFailure(FailureKind.SERVER, "The server said 500.")
 
 
-def write(note: Note, *answers: Scripted) -> tuple[FolderReply, ScriptedModel]:
+def write(note: Fold, *answers: Scripted) -> tuple[MemoryReply, ScriptedModel]:
     """What is kept of these answers, given in turn, and what was asked."""
     left = list(answers)
     model = ScriptedModel(lambda request: left.pop(0))
@@ -43,7 +43,7 @@ def write(note: Note, *answers: Scripted) -> tuple[FolderReply, ScriptedModel]:
 def test_one_more_ask_names_the_faults_and_the_better_answer_is_kept() -> None:
     reply, model = write(SCENE, DESCRIBES, GOOD)
     assert (reply.made_by, reply.status.value) == ("model", "committed")
-    assert scene_of(reply.text).summary == "Grim served Wren two mugs."
+    assert parse_scene(reply.text).summary == "Grim served Wren two mugs."
     assert not any("describes" in one for one in reply.warnings)
     assert model.requests[1].user.endswith(
         "Your last answer can be kept, but it has faults: summary describes instead of telling what happened: "
@@ -68,7 +68,7 @@ def test_whatever_comes_of_it_an_answer_is_kept_with_its_warnings(answers: Seque
     reply, model = write(SCENE, *answers)
     assert len(model.requests) == calls <= MAX_CALLS
     assert (reply.made_by, reply.status.value) == ("model", "committed")
-    assert scene_of(reply.text).summary.startswith("Grim, a gruff dwarf")
+    assert parse_scene(reply.text).summary.startswith("Grim, a gruff dwarf")
     assert [one for one in reply.warnings if "generic" in one] == [], "of two the one with fewer faults"
     assert any(one.startswith("summary describes") for one in reply.warnings)
     assert len(reply.attempts) == calls - 1, "what every other call took is accounted for"
@@ -85,7 +85,7 @@ def test_an_empty_update_beside_signals_is_asked_for_once_and_then_derived() -> 
     reply, model = write(FRAGMENT, signals, signals)
     assert len(model.requests) == 2
     assert "summary_update is empty" in model.requests[1].user
-    assert analysis_of(reply.text).summary_update == "Grim served Wren."
+    assert parse_analysis(reply.text).summary_update == "Grim served Wren."
     assert "the summary update was derived from the signals" in reply.warnings
 
 
@@ -94,4 +94,4 @@ def test_a_name_nobody_has_heard_of_is_asked_about_once() -> None:
     known = json.dumps({"summary_update": "Grim served Wren."})
     reply, model = write(FRAGMENT, stranger, known)
     assert "the name Quintus stands neither in the fragment nor in what you were given" in model.requests[1].user
-    assert analysis_of(reply.text).summary_update == "Grim served Wren."
+    assert parse_analysis(reply.text).summary_update == "Grim served Wren."

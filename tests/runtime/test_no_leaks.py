@@ -23,8 +23,10 @@ from previously.core.presence import Presence, PresenceSource, PresenceStretch, 
 from previously.core.scripts import casefold
 from previously.core.versions import Kind
 from previously.lore.state import render_state
-from previously.runtime import cast_steps, note_steps, noted
-from previously.runtime.story import Story
+from previously.memory import notes as memory_notes
+from previously.plan import cast
+from previously.plan import notes as plan_notes
+from previously.runtime.story_moment import StoryMoment
 from tests.effort import cases
 from tests.runtime.echoing import Fickle, about, canaries_in, canary
 from tests.runtime.truthful import THINGS, Truthful
@@ -171,7 +173,7 @@ class Tale:
 
 def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
     """All that somebody is given to read, or that is kept as theirs, each with where it is."""
-    story, chance, inner = tale.story, tale.chance, tale.story._story
+    story, chance = tale.story, tale.chance
     for one in story.cast():
         if casefold(one.name) == casefold(name):
             yield "cast", repr(one)
@@ -193,13 +195,11 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
             yield f"the last view of {reader}", f"{story.last_view(reader=reader)}"
         yield f"lore for {reader}", repr(story.explain_lore(reader))
 
-    async def known() -> object:
-        branch = await inner.branch_info()
-        found = await inner._knowing.known(inner._store, inner._key, branch, inner._rules, spelt)
-        lorebook = await inner._knowing.lorebook(inner._store, inner._key, found, spelt)
-        return render_state(found.state), lorebook.index.entries
+    def read_known(moment: StoryMoment) -> object:
+        known = moment.read_known(spelt)
+        return render_state(known.state), moment.read_lore(known, spelt).index.entries
 
-    yield "what is known", repr(story._run(known()))
+    yield "what is known", repr(story._run(story._inner._access.read(read_known)))
     secrets = sorted(tale.unknown_to(name))
     query = " ".join(["mill crowns heir", *chance.sample(secrets, min(2, len(secrets)))])
     yield "search", repr([hit.text for hit in story.search(query, witness=spelt)])
@@ -208,13 +208,8 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
         yield f"who knows of {word}", repr([row for row in known_by if canaries_in(repr(row)) & {word}])
 
 
-async def _presence_of(story: Story) -> Presence:
-    return await story._store.at_one_moment(story._key.owner, story._presence)
-
-
 def presence_of(story: BlockingStory) -> Presence:
-    found: Presence = story._run(_presence_of(story._story))
-    return found
+    return story._run(story._inner._access.read(lambda moment: moment.read_presence()))
 
 
 def look_at_questions(tale: Tale, fickle: Fickle) -> None:
@@ -261,9 +256,9 @@ def test_nobody_learns_what_they_did_not_witness(seed: int, monkeypatch: pytest.
     if chosen["preset"] == "game" and chance.random() < 0.5:
         del small["scene_messages"]
     if chance.random() < 0.6:  # so that short stories have snapshots too
-        monkeypatch.setattr(note_steps, "SNAPSHOT_MESSAGES", chance.randint(2, 4))
-        monkeypatch.setattr(noted, "MOST_WALKED", chance.randint(6, 12))
-        monkeypatch.setattr(cast_steps, "MOST_READ", chance.randint(1, 4))
+        monkeypatch.setattr(plan_notes, "SNAPSHOT_MESSAGES", chance.randint(2, 4))
+        monkeypatch.setattr(memory_notes, "MOST_WALKED", chance.randint(6, 12))
+        monkeypatch.setattr(cast, "MOST_READ", chance.randint(1, 4))
     fickle = Fickle(chance, failing=chance.choice((0.0, 0.1, 0.4)))
     settings = Settings.of(**{**small, **chosen})
     with BlockingMemory(":memory:", settings=settings, folder=fickle.folder()) as memory:
@@ -401,8 +396,8 @@ def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
 ) -> None:
     chance = random.Random(seed)
     if chance.random() < 0.6:
-        monkeypatch.setattr(note_steps, "SNAPSHOT_MESSAGES", chance.randint(2, 4))
-        monkeypatch.setattr(noted, "MOST_WALKED", chance.randint(6, 12))
+        monkeypatch.setattr(plan_notes, "SNAPSHOT_MESSAGES", chance.randint(2, 4))
+        monkeypatch.setattr(memory_notes, "MOST_WALKED", chance.randint(6, 12))
     settings = Settings.of(
         "roleplay", tail_messages=chance.randint(1, 3), fold_messages=chance.randint(2, 5), recap_words=60, lore="on"
     )

@@ -15,11 +15,13 @@ from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings,
 from previously.blocking import BlockingStory
 from previously.core.model_io import ModelRequest
 from previously.lore.state import EMPTY_STATE, render_state
-from previously.runtime import note_steps, noted
-from previously.runtime.knowing import is_told_all
-from previously.runtime.read_presence import Presences
-from previously.runtime.reading import with_tail
-from previously.runtime.states import States, Witness
+from previously.memory import notes as memory_notes
+from previously.memory.known import is_told_all
+from previously.memory.notes import resolve_tail
+from previously.memory.presence import Presences
+from previously.memory.state import States, Witness
+from previously.plan import notes as plan_notes
+from previously.storage.tables import Tables
 from previously.testing.model import Scripted
 from tests.effort import cases
 from tests.runtime.echoing import folder_of
@@ -254,28 +256,27 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
     """The state as it follows from all notes on the path, whatever was kept on the way; None where a note that was made
     on another branch reaches over the end of a snapshot, or a scene that a person ended begins before one: both cuts
     are true."""
-    inner = story._story
+    inner = story._inner
 
-    async def read() -> str | None:
-        branch = await inner.branch_info()
-        rules = await with_tail(inner._store, inner._key, branch, inner._rules)
-        seen = await noted.walk_behind(inner._store, inner._key, branch, rules, None)
-        kept = (await noted.walk(inner._store, inner._key, branch, rules)).snapshot
+    def read(tables: Tables) -> str | None:
+        snapshot = tables.snapshot(inner._access.key)
+        rules = resolve_tail(snapshot, inner._access.rules)
+        seen = memory_notes.walk_behind(snapshot, rules, None)
+        kept = memory_notes.walk(snapshot, rules).base
         tiles = (*seen.scenes, *seen.updates)
-        links = await noted.snapshots_to(inner._store, inner._key, kept, lambda _: False)
+        links = memory_notes.trace_states(snapshot, kept, lambda _: False)
         ends = [link.span.last for link in links]
         if any(tile.span.first <= end < tile.span.last for tile in tiles for end in ends):
             return None
         if not all(tile.note for tile in seen.scenes):
             return None
-        presence = await Presences().of(inner._store, inner._key, branch, rules, seen)
-        told_all = await is_told_all(inner._store, inner._key, reader, presence)
-        witness = None if told_all else Witness(reader, presence)
-        return render_state(States().after(seen, rules, witness=witness, begun=EMPTY_STATE if witness else None))
+        presence = Presences().read(snapshot, rules, seen)
+        witness = None if is_told_all(snapshot, reader, presence) else Witness(reader, presence)
+        return render_state(States().reduce(seen, rules, witness=witness, begun=EMPTY_STATE if witness else None))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(noted, "MOST_WALKED", 1_000_000)
-        text: str | None = story._run(read())
+        patch.setattr(memory_notes, "MOST_WALKED", 1_000_000)
+        text: str | None = story._run(inner._access.store.read(inner._access.key.owner, read))
     return text
 
 
@@ -285,8 +286,8 @@ def test_what_is_kept_on_the_way_changes_nothing(seed: int, monkeypatch: pytest.
     """When all is folded, what is known with snapshots, and by whoever looked before, is what follows from the notes
     that stand on the path; and all of them are the model's."""
     chance = random.Random(seed)
-    monkeypatch.setattr(note_steps, "SNAPSHOT_MESSAGES", chance.randint(2, 5))
-    monkeypatch.setattr(noted, "MOST_WALKED", chance.randint(8, 16))
+    monkeypatch.setattr(plan_notes, "SNAPSHOT_MESSAGES", chance.randint(2, 5))
+    monkeypatch.setattr(memory_notes, "MOST_WALKED", chance.randint(8, 16))
     values = {"tail_messages": 1, "scene_messages": chance.randint(2, 4), "fold_messages": 3, "chapter_messages": 0}
     preset = chance.choice(("roleplay", "novel"))
     settings = Settings.of(preset, **values, apply_after=1, lore=chance.choice(("on", "off")))
@@ -315,12 +316,4 @@ def test_what_is_kept_on_the_way_changes_nothing(seed: int, monkeypatch: pytest.
 
 def seen_now(story: BlockingStory, reader: str) -> str:
     """The same, by the one who has looked before."""
-    inner = story._story
-
-    async def read() -> str:
-        branch = await inner.branch_info()
-        known = await inner._knowing.known(inner._store, inner._key, branch, inner._rules, reader)
-        return render_state(known.state)
-
-    text: str = story._run(read())
-    return text
+    return story._run(story._inner._access.read(lambda moment: render_state(moment.read_known(reader).state)))

@@ -17,7 +17,7 @@ from previously.blocking import BlockingStory
 from previously.core.model_io import ModelRequest
 from previously.core.path import Span
 from previously.core.versions import Kind
-from previously.folds.applying import Summary, compacted, cut_of, grown, summary_of
+from previously.folds.summary import Summary, compact_summary, grow_summary, parse_summary
 from previously.view.view import Reason, Section, View
 from tests.effort import cases
 from tests.runtime.echoing import folder_of, kind_of, part
@@ -279,19 +279,19 @@ def test_a_summary_knows_what_it_tells_however_it_grows(updates: list[str], most
     numbered = [(at, f"<{at}> {update} </{at}>") for at, update in enumerate(updates)]
     summary = Summary("")
     for at in range(0, len(numbered), step):
-        summary = grown(summary, numbered[at : at + step], most, target)
+        summary = grow_summary(summary, numbered[at : at + step], most, target)
         reached = at + len(numbered[at : at + step])
-        summary = summary_of(summary.text, summary.carry, reached)
+        summary = parse_summary(summary.text, summary.carry, reached)
         whole = [number for number, text in numbered[:reached] if text in summary.text]
         assert [last for last, _ in summary.pieces][-len(whole) or reached :] == whole or len(whole) <= 1
-        assert cut_of(summary.carry) == summary.cut <= max(0, reached - 1)
+        assert parse_summary("", summary.carry, 0).cut == summary.cut <= max(0, reached - 1)
         assert set(range(summary.cut, reached - 1)) <= set(whole), "what it claims it tells"
         assert len(summary.text) <= max(most, 100)
 
 
 def test_a_text_that_another_wrote_is_cut_as_one() -> None:
-    mine = summary_of("Words of mine. " * 10, "update", 12)
+    mine = parse_summary("Words of mine. " * 10, "update", 12)
     assert mine.cut == 0
-    later = grown(mine, [(12, "Maya came. " * 4)], 120, 100)
+    later = grow_summary(mine, [(12, "Maya came. " * 4)], 120, 100)
     assert (later.cut, later.pieces) == (12, ((12, 1),))
-    assert later.text == compacted("Words of mine. " * 10 + "\nMaya came. " + "Maya came. " * 3, 120, 100)
+    assert later.text == compact_summary("Words of mine. " * 10 + "\nMaya came. " + "Maya came. " * 3, 120, 100)

@@ -15,7 +15,7 @@ from previously.blocking import BlockingStory
 from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.marks import Mark, MarkKind
 from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
-from previously.runtime import model_folder
+from previously.runtime import model_writer
 from previously.testing.model import Scripted, ScriptedModel
 from tests.effort import ON_DISK
 from tests.runtime.update_answers import answer, closing_answer, is_closing, is_update
@@ -82,7 +82,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     async def at_once(seconds: float) -> None:
         await asyncio.sleep(0)
 
-    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "sleep", at_once)
     return Script()
@@ -110,7 +110,10 @@ def system(story: BlockingStory, budget: int = 20_000) -> str:
 
 
 def marks(story: BlockingStory, branch: str) -> list[Mark]:
-    found: list[Mark] = story._run(story._story._store.marks(story._story._key, branch))
+    access = story._inner._access
+    found: list[Mark] = story._run(
+        access.store.read(access.key.owner, lambda tables: tables.snapshot(access.key, branch).marks())
+    )
     return found
 
 

@@ -95,8 +95,8 @@ def test_undo_on_the_branch_a_text_was_copied_to_can_still_be_done_where_it_came
 
 
 def test_undo_takes_the_newest_even_within_a_millisecond(story: BlockingStory, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("by_hand", "handle"):
-        monkeypatch.setattr(f"previously.runtime.{module}.time_at", lambda: "2026-01-01T00:00:00.000+00:00")
+    for module in ("memory_edits", "access"):
+        monkeypatch.setattr(f"previously.story.{module}.time_at", lambda: "2026-01-01T00:00:00.000+00:00")
     tell(story, 12)
     story.write("recap", "First.")
     story.pin("Second.")

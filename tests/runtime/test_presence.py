@@ -73,7 +73,7 @@ def test_what_a_person_says_stands_before_what_is_noted_and_can_be_taken_back(to
 def test_undo_takes_a_correction_back_at_once(told: Told) -> None:
     told.story.fold()
     told.story.set_presence(5, 6, ["Odalys"])
-    assert "who was present" in told.story.undo()
+    assert told.story.undo() == "what was said of who was present at messages 5-6"
     assert told.who(5)[1] is told.who(6)[1] is PresenceSource.NOTED
 
 
@@ -151,6 +151,41 @@ def test_in_a_duet_everybody_knows_all_and_is_shown_the_recap() -> None:
         assert "# Previously in this story" in str(story.view(4_000, reader="character:Maya"))
         story.add("assistant", "Who is there?", name="Odalys")
         assert "# Previously in this story" not in str(story.view(4_000, reader="character:Odalys"))
+
+
+def test_a_correction_that_names_somebody_leaves_them_the_recap() -> None:
+    model = Truthful(random.Random(1), {})
+    with BlockingMemory(":memory:", settings=SETTINGS, folder=model.folder()) as memory:
+        story = memory.story("tale")
+        for number in range(12):
+            word = f"Qu{'abcdefghijkl'[number]}badab"
+            model.present[word] = frozenset(PEOPLE[:2])
+            story.add("assistant", f"I hid {word} by the Ferry.", name=PEOPLE[number % 2])
+        story.fold()
+        recap = "# Previously in this story"
+        story.set_presence(2, 3, ["Maya", "Bram"])
+        assert recap in str(story.view(4_000, reader="character:Maya"))
+        story.set_presence(4, 5, None)
+        assert recap in str(story.view(4_000, reader="character:Maya"))
+        story.set_presence(6, 6, ["Bram"])
+        assert recap not in str(story.view(4_000, reader="character:Maya"))
+        assert recap in str(story.view(4_000, reader="character:Bram"))
+        story.delete(6)
+        assert recap not in str(story.view(4_000, reader="character:Maya")), "it may tell of what is gone"
+
+
+def test_the_cast_is_people_alone(told: Told) -> None:
+    told.model.present["Quabadab"] = frozenset((*PEOPLE, "Game Master", "the Wardens"))
+    told.story.write_lore("the Wardens", "faction", content="They keep the ferry.")
+    told.story.fold()
+    assert [one.name for one in told.story.cast()] == sorted(PEOPLE)
+
+
+def test_what_a_view_tells_of_the_world_is_not_told_twice(told: Told) -> None:
+    told.story.write_lore("Lantern Rule", "rule", content="No lantern is lit after dusk.")
+    told.story.fold()
+    view = told.story.view(4_000, reader="character:Maya")
+    assert "".join(message.text for message in view.messages).count("No lantern is lit after dusk.") == 1
 
 
 def _facts(story: BlockingStory, name: str) -> tuple[Fact, ...]:

@@ -16,7 +16,7 @@ from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role, ToolCall, ToolResult
 from previously.core.tokens import ESTIMATE
 from previously.models.tokenizers import find_counter
-from previously.runtime.recalling import recall_ceiling
+from previously.runtime.search import compute_recall_ceiling
 from previously.view.memory import STALE
 from previously.view.turn import remove_turn_memory, render_block
 from previously.view.view import Section, View
@@ -64,7 +64,7 @@ def test_what_left_the_tail_is_found_again(memory: BlockingMemory) -> None:
     assert "[message 5] Bram: Bram hides the silver key under the third step." in newest
     assert remove_turn_memory(newest) == "Where is the silver key?"
     assert view.tokens == sum(item.tokens for item in view.items) <= view.budget_tokens
-    assert 0 < view.report.volatile_tokens <= recall_ceiling(1_500 * 15 // 100)
+    assert 0 < view.report.volatile_tokens <= compute_recall_ceiling(1_500 * 15 // 100)
     best = next(item for item in view.items if item.sources and item.sources[0].first == 5 and item.score)
     assert "silver" in best.reason and "key" in best.reason
     assert story.messages(-1)[0].entry.message.text == "Where is the silver key?", "never stored"
@@ -184,14 +184,14 @@ def test_passages_take_room_that_is_free_beyond_their_share(memory: BlockingMemo
     free = view.budget_tokens - view.tokens + view.report.volatile_tokens
     share = 1_200 * 15 // 100
     assert free > share
-    assert share < view.report.volatile_tokens <= min(free, recall_ceiling(share))
+    assert share < view.report.volatile_tokens <= min(free, compute_recall_ceiling(share))
 
 
 def test_a_ceiling_on_what_passages_take() -> None:
-    assert recall_ceiling(0) == 0, "who wants none gets none"
-    assert recall_ceiling(300) == 600
-    assert recall_ceiling(900) == 1_200
-    assert recall_ceiling(5_000) == 5_000, "who wants more gets it"
+    assert compute_recall_ceiling(0) == 0, "who wants none gets none"
+    assert compute_recall_ceiling(300) == 600
+    assert compute_recall_ceiling(900) == 1_200
+    assert compute_recall_ceiling(5_000) == 5_000, "who wants more gets it"
 
 
 def test_who_is_addressed_does_not_hide_what_was_said_about_them(memory: BlockingMemory) -> None:

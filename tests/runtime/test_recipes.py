@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from previously import BlockingMemory, BuiltinFolder, Draft, Furniture, Memory, Message, Settings, message
+from previously import BlockingMemory, BuiltinWriter, Draft, Furniture, Memory, Message, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role, ToolCall, ToolResult
+from previously.core.snapshot import KeptRecipe
 from previously.core.tokens import message_tokens
 from previously.core.versions import IN_FORCE
 from previously.settings import make_layer
@@ -112,7 +113,7 @@ def test_asking_twice_gives_the_same_and_keeps_one_recipe(memory: BlockingMemory
     story.add("user", "And now?", name="Ines")
     first, second = story.view(), story.view()
     assert first == second
-    kept = memory._runner.run(story._story._store.recipes(story._story._key, "chat", None, 99, last=99))
+    kept = recipes_of(story, "chat", 99)
     assert len(kept) == 4
     assert len({one.epoch for one in kept}) == 1
 
@@ -216,7 +217,7 @@ def test_what_is_forgotten_is_in_no_recipe(memory: BlockingMemory, tmp_path: Pat
     memory.forget("tale", first=0, last=3)
     with pytest.raises(BadInput):
         story.why(20)
-    kept = memory._runner.run(story._story._store.recipes(story._story._key, "chat", None, 999, last=9_999))
+    kept = recipes_of(story, "chat", 9_999)
     assert kept == []
     assert story.view().epoch == epoch.FIRST_VIEW
 
@@ -227,7 +228,7 @@ def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
             raise StoreProblem("The disk is full.")
 
     async def run() -> None:
-        async with Memory(Full(":memory:"), owner="me", layers=[make_layer(SMALL)], folder=BuiltinFolder()) as memory:
+        async with Memory(Full(":memory:"), owner="me", layers=[make_layer(SMALL)], folder=BuiltinWriter()) as memory:
             story = await memory.story("tale")
             await story.add("user", "Hello?")
             assert (await story.view()).messages
@@ -244,7 +245,7 @@ def test_recipes_are_read_as_they_were_written(memory: BlockingMemory) -> None:
     story = memory.story("tale")
     for number in range(12):
         turn(story, number)
-    kept = memory._runner.run(story._story._store.recipes(story._story._key, "chat", None, 99, last=999))
+    kept = recipes_of(story, "chat", 999)
     for one in kept:
         recipe = parse_recipe(one.body, one.epoch)
         assert recipe is not None
@@ -288,24 +289,26 @@ def test_memory_that_was_taken_back_is_not_shown(memory: BlockingMemory) -> None
         assert set(told) <= in_force
 
 
+def recipes_of(story: BlockingStory, reader: str, last: int) -> list[KeptRecipe]:
+    return story._run(story._inner._access.read(lambda moment: moment.snapshot.recipes(reader, None, 999, last=last)))
+
+
 def test_a_recipe_that_read_what_was_forgotten_meanwhile_is_not_kept(memory: BlockingMemory) -> None:
     story = memory.story("tale")
     for number in range(6):
         story.add("user", f"{number}: {WORDS}.")
-    inner = story._story
+    inner = story._inner
 
-    async def race() -> list[Any]:
-        from previously.runtime.view_recipes import keep
-        from previously.runtime.viewing import view_of
-
-        asked = inner._asked(None, "chat", (), Furniture())
-        made = await inner._store.at_one_moment(
-            inner._key.owner, lambda store: view_of(store, inner._key, inner._rules, asked, inner._knowing)
+    async def race() -> list[KeptRecipe]:
+        views, key, store = inner._views, inner._access.key, inner._access.store
+        asked = views._ask(None, "chat", (), Furniture())
+        made = await views._make(lambda _: asked)
+        entries = await store.read(
+            key.owner, lambda tables: tables.forgetting.standing_at(key, tables.branch(key, "main"), 0, 0)
         )
-        entries = await inner._store.standing_at(inner._key, "main", 0, 0)
-        await inner._store.forget_entries(inner._key, entries)
-        await keep(inner._store, inner._key, made)
-        return await inner._store.recipes(inner._key, "chat", None, 9, last=99)
+        await store.forget_entries(key, entries)
+        await views._keep(made)
+        return await inner._access.read(lambda moment: moment.snapshot.recipes("chat", None, 9, last=99))
 
     assert memory._runner.run(race()) == []
 
@@ -319,7 +322,7 @@ def test_why_shows_the_last_view_that_was_asked_for(memory: BlockingMemory) -> N
     assert story.why(-1).budget_tokens == 500
     for _ in range(5):
         story.view(reader="state")
-    kept = memory._runner.run(story._story._store.recipes(story._story._key, "state", None, 99, last=99))
+    kept = recipes_of(story, "state", 99)
     assert len(kept) == 1
 
 

@@ -20,8 +20,8 @@ from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.core.path import Span
 from previously.core.scene import Analysis
 from previously.core.versions import Kind, NewVersion, Status
-from previously.folds.analysis import analysis_text
-from previously.folds.applying import Gap
+from previously.folds.analysis import render_analysis
+from previously.folds.summary import Gap
 from previously.runtime.fold_report import FoldReport
 from previously.settings import DEFAULTS
 from tests.runtime.echoing import folder_of, kind_of, part
@@ -290,14 +290,14 @@ def empty_stops(desk: Desk) -> bool:
 
 def _commit_empty(story: BlockingStory, at: int) -> None:
     """An analysis without a word for the summary, as another program may leave one."""
-    inner, (item,) = story._story, story.messages(at, at)
+    inner, (item,) = story._inner, story.messages(at, at)
     version = NewVersion(
         kind=Kind.ANALYSIS,
         scope=SPAN_SCOPE,
         span=Span(at, at),
         key=span_key([item.entry.digest]),
         before=None,
-        text=analysis_text(Analysis("")),
+        text=render_analysis(Analysis("")),
         carry="",
         status=Status.COMMITTED,
         made_by="model",
@@ -307,7 +307,7 @@ def _commit_empty(story: BlockingStory, at: int) -> None:
         reach=1,
         first=item.entry.digest,
     )
-    story._run(inner._store.commit(inner._key, version))
+    story._run(inner._access.change(lambda change: change.tables.versions.commit(change.key, version)))
 
 
 def watermark_is_no_number(desk: Desk) -> bool:

@@ -20,8 +20,8 @@ from previously.core.versions import Kind
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS
 from previously.lore.entry import MOST_CONTENT_TOKENS
 from previously.models.retry import MAX_CALLS
-from previously.runtime.lore_edits import LoreListing
 from previously.settings import DEFAULTS
+from previously.story.lore_edits import LoreListing
 from previously.testing.model import Scripted
 from previously.view.view import Section
 from tests.runtime.echoing import folder_of, kind_of, part

@@ -14,10 +14,10 @@ from previously.core.scripts import count_words
 from previously.core.versions import Cost
 from previously.demo.generated import generate_story
 from previously.folds.chapter import ChapterFold
-from previously.folds.questions import Question, words_read
+from previously.folds.fold import Fold
 from previously.folds.update import UpdateFold
-from previously.runtime.folder import BuiltinFolder, FolderReply
-from previously.runtime.kept_answers import Source
+from previously.runtime.answer_cache import AnswerSource
+from previously.runtime.writer import BuiltinWriter, MemoryReply
 from previously.view.memory import STALE
 from tests.effort import ON_DISK
 from tests.runtime.obedient import obedient
@@ -36,13 +36,13 @@ SMALL = Settings(
 )
 
 
-class Recorder(BuiltinFolder):
+class Recorder(BuiltinWriter):
     """The built-in folder, remembering what it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[ChapterFold | UpdateFold] = []
 
-    async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
+    async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
         if isinstance(asked, ChapterFold | UpdateFold):
             self.asked.append(asked)
         return await super().write(asked)
@@ -158,7 +158,7 @@ def test_004_the_folds_input_does_not_grow_with_history(tmp_path: Path) -> None:
             if number % 20 == 0:
                 seen = len(folder.asked)
                 story.fold()
-                sizes += [words_read(asked) for asked in folder.asked[seen:]]
+                sizes += [asked.words_read for asked in folder.asked[seen:]]
     assert len(sizes) > 30
     early, late = sizes[5:15], sizes[-10:]
     assert max(late) <= 1.25 * max(early)
@@ -191,15 +191,15 @@ def test_the_words_read_over_a_long_story_are_at_most_twice_its_own(tmp_path: Pa
             story.add(str(line["role"]), str(line["content"]), name=str(line["name"]))
             if number % 10 == 0:
                 story.fold()
-    assert sum(words_read(asked) for asked in folder.asked) <= 2 * words
+    assert sum(asked.words_read for asked in folder.asked) <= 2 * words
 
 
 def test_an_answer_that_cannot_be_kept_is_refused_and_memory_goes_on(tmp_path: Path) -> None:
-    class Silent(BuiltinFolder):
+    class Silent(BuiltinWriter):
         made_by = "model"
 
-        async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
-            return FolderReply("", "", Cost(1, 10, 0), made_by="model")
+        async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
+            return MemoryReply("", "", Cost(1, 10, 0), made_by="model")
 
     place = tmp_path / "stories.db"
     with BlockingMemory(place, settings=SMALL) as memory:

@@ -15,7 +15,7 @@ import pytest
 from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.model_io import ModelRequest
-from previously.runtime.lore_edits import LoreListing
+from previously.story.lore_edits import LoreListing
 from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.update_answers import answer, is_update, messages, under

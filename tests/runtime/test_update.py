@@ -15,10 +15,11 @@ from previously.blocking import BlockingStory
 from previously.core.marks import SPAN_SCOPE
 from previously.core.model_io import ModelReply, ModelRequest, Usage
 from previously.core.note import NO_NOTE, parse_note
+from previously.core.snapshot import Snapshot
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status
-from previously.folds.tiling import note_tiles
-from previously.runtime import model_folder
+from previously.folds.tiles import cut_note_tiles
+from previously.runtime import model_writer
 from previously.testing.model import Scripted
 from tests.effort import ON_DISK
 from tests.runtime.echoing import CANARY, canaries_in, canary, echo, kind_of, part
@@ -63,7 +64,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(seconds: float) -> None:
         """Wait no time at all."""
 
-    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "sleep", at_once)
 
@@ -460,13 +461,12 @@ def stubborn_parrot(request: ModelRequest) -> str:
 
 def in_force(story: BlockingStory) -> dict[str, str]:
     """Return all memory there is, by what it is."""
-    inner = story._story
 
-    async def notes() -> list[str]:
-        path = await inner.messages()
+    def notes(snapshot: Snapshot) -> list[str]:
+        path = snapshot.path(0, snapshot.messages - 1)
         digests = [item.entry.digest for item in path]
         kinds = (Kind.EPISODE, Kind.NOTE)
-        found = [note_tiles(path, await inner._store.notes(inner._key, kind, SPAN_SCOPE, digests)) for kind in kinds]
+        found = [cut_note_tiles(path, snapshot.notes(kind, SPAN_SCOPE, digests)) for kind in kinds]
         return [one.note.made.text for tiles in found for one in tiles if one.note]
 
     recap, backbone = story.recap(), story.backbone()
@@ -475,7 +475,7 @@ def in_force(story: BlockingStory) -> dict[str, str]:
         "recap": recap.text if recap else "",
         "backbone": backbone.text if backbone else "",
         "chapters": "\n".join(f"{one.text}\n{one.title}\n{one.short}" for one in story.chapters()),
-        "notes": "\n".join(story._run(notes())),
+        "notes": "\n".join(story._run(story._inner._access.read(lambda moment: notes(moment.snapshot)))),
         "lore": repr(story.lore(everything=True)),
         "threads": repr(story.threads(everything=True)),
         "state": repr(story.state()),

@@ -24,7 +24,7 @@ from previously.core.note import (
 )
 from previously.core.path import Span
 from previously.core.versions import Kind, NewVersion, Status
-from previously.runtime import note_steps
+from previously.plan import notes
 
 RULES = Settings(tail_messages=2, scene_messages=0, fold_messages=100_000, fold_words=1_000_000, fold_tokens=1_000_000,
                  chapter_messages=0, cast="off")  # fmt: skip
@@ -46,8 +46,8 @@ def keep(story: BlockingStory, first: int, last: int, note: Note) -> bytes:
         Kind.NOTE, SPAN_SCOPE, Span(first, last), span_key(digests), None, render_note(note), "", Status.COMMITTED,
         "model", "", "2026-01-01", anchor=run[-1].node, reach=len(run), first=digests[0],
     )  # fmt: skip
-    inner = story._story
-    story._run(inner._store.commit(inner._key, version))
+    inner = story._inner
+    story._run(inner._access.change(lambda change: change.tables.versions.commit(change.key, version)))
     return version.key
 
 
@@ -106,7 +106,7 @@ def test_an_edit_of_the_opener_cuts_its_operations_off_and_undoing_brings_all_ba
     threads, state, lore, wishes = lists(story)
     assert threads == [("A vow.", 26, None)]
     assert (state, lore, wishes) == (WHOLE[1], WHOLE[2], [])
-    unmatched = story._run(story._story._now()).state.threads.unmatched
+    unmatched = story._run(story._inner._access.read(lambda moment: moment.read_known().state)).threads.unmatched
     assert [(one.change.value, one.text) for one in unmatched] == [
         ("now", "Bram to Pell: ten shillings."), ("settled", "Paid in full."),
     ]  # fmt: skip
@@ -121,7 +121,7 @@ def test_notes_move_with_their_messages(story: BlockingStory) -> None:
 
 
 def test_a_snapshot_changes_nothing(story: BlockingStory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(note_steps, "SNAPSHOT_MESSAGES", 10)
+    monkeypatch.setattr(notes, "SNAPSHOT_MESSAGES", 10)
     told(story)
     story.fold()
     snapshots = [one for one in story.log() if one.made.kind is Kind.STATE and one.made.scope == OWN_SCOPE]
@@ -130,15 +130,15 @@ def test_a_snapshot_changes_nothing(story: BlockingStory, monkeypatch: pytest.Mo
 
 
 def test_a_snapshot_of_another_form_is_made_anew(story: BlockingStory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(note_steps, "SNAPSHOT_MESSAGES", 10)
+    monkeypatch.setattr(notes, "SNAPSHOT_MESSAGES", 10)
     told(story)
     run = story.messages(0, 29)
     old = NewVersion(
         Kind.STATE, OWN_SCOPE, Span(0, 29), span_key(item.entry.digest for item in run), None, '{"lore":[]}', "",
         Status.COMMITTED, "code", "", "2026-01-01", anchor=run[-1].node, reach=30,
     )  # fmt: skip
-    inner = story._story
-    story._run(inner._store.commit(inner._key, old))
+    inner = story._inner
+    story._run(inner._access.change(lambda change: change.tables.versions.commit(change.key, old)))
     assert lists(story) == WHOLE
     story.fold()
     made = [one.made for one in story.log() if one.made.kind is Kind.STATE]

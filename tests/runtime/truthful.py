@@ -10,7 +10,7 @@ import random
 from dataclasses import dataclass, field
 
 from previously.core.model_io import ModelRequest
-from previously.runtime.model_folder import ModelFolder
+from previously.runtime.model_writer import ModelWriter
 from previously.testing.model import ScriptedModel
 from tests.runtime.echoing import canaries_in, folder_of, kind_of, numbered
 from tests.runtime.update_answers import answer, messages
@@ -33,7 +33,7 @@ class Truthful:
     def __post_init__(self) -> None:
         self.model = ScriptedModel(self._answer)
 
-    def folder(self) -> ModelFolder:
+    def folder(self) -> ModelWriter:
         """Who writes memory with it."""
         return folder_of(self.model)
 

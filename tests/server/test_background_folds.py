@@ -9,9 +9,9 @@ from typing import cast
 import pytest
 
 from previously.runtime.fold_report import FoldReport
-from previously.runtime.story import Story
 from previously.server.background_folds import BackgroundFolds
 from previously.server.upstream import Facts
+from previously.story.story import Story
 
 NOTHING_DUE = FoldReport((), "nothing is due")
 

@@ -18,7 +18,7 @@ from previously.wire.anthropic_request import to_anthropic
 from previously.wire.chat import to_openai
 from previously.wire.responses import to_responses
 from tests.effort import cases
-from tests.folds.briefs.conversations import conversation
+from tests.folds.conversation.conversations import conversation
 
 DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
 SAMPLES = sorted(path for path in (DATA / "agents").rglob("*") if path.is_file())

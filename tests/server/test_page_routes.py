@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 
 from previously.app import Memory
 from previously.core.errors import StoreProblem
-from previously.runtime.folder import BuiltinFolder
+from previously.runtime.writer import BuiltinWriter
 from previously.server import refusals
 from previously.server.guard import Guard, GuardRules
 from previously.server.logs import NOTED, RequestLog
@@ -28,7 +28,7 @@ BOBS = "pk-" + "b" * 43
 @pytest.fixture
 async def memory(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Memory]:
     monkeypatch.setattr(refusals, "LINGER_S", 0.01)
-    opened = await Memory.open(":memory:", folder=BuiltinFolder(), settings=Settings(tail_messages=2, fold_messages=4))
+    opened = await Memory.open(":memory:", folder=BuiltinWriter(), settings=Settings(tail_messages=2, fold_messages=4))
     opened._store = store
     yield opened
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from previously.core.errors import BadInput, StoreProblem
-from previously.runtime.copying import copy_books
+from previously.runtime.backup import copy_books
 from previously.storage.copy import Whole, WholeStories
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool

@@ -45,7 +45,7 @@ def test_every_acknowledged_write_is_on_disk(tmp_path: Path) -> None:
     place = tmp_path / "stories.db"
     with BlockingMemory(place) as memory:
         story = memory.story("tale")
-        connection = story._story._store.database._writer._file._connection  # type: ignore[attr-defined]
+        connection = story._inner._access.store.database._writer._file._connection  # type: ignore[attr-defined]
         assert connection.pragma("journal_mode") == "wal"
         assert connection.pragma("synchronous") == 2
 
@@ -91,7 +91,7 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
     memory = BlockingMemory(tmp_path / "stories.db")
     story = memory.story("tale")
     runner = memory._runner
-    runner.run(memory._memory.close())
+    runner.run(memory._inner.close())
     with pytest.raises(StoreProblem, match="closed"):
         story.add("user", "too late")
     runner.close()

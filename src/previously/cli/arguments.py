@@ -16,6 +16,7 @@ import typer
 
 from previously.core.errors import BadInput
 from previously.core.json_values import MAX_MESSAGE_BYTES, clean
+from previously.runtime.writer import BuiltinWriter
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
@@ -97,9 +98,8 @@ def is_on_server(ctx: typer.Context) -> bool:
 def open_memory(ctx: typer.Context) -> Iterator[BlockingMemory]:
     """The stories that --db, PREVIOUSLY_DB or the user's data folder hold, for whatever needs no model."""
     from previously.blocking import BlockingMemory
-    from previously.runtime.folder import BuiltinFolder
 
-    with BlockingMemory(ctx.obj, folder=BuiltinFolder()) as memory:
+    with BlockingMemory(ctx.obj, folder=BuiltinWriter()) as memory:
         yield memory
 
 

@@ -14,7 +14,7 @@ from previously.cli.memory_edits import restore_version
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from previously.runtime.backups import Copies
+    from previously.runtime.backup import Copies
     from previously.storage.copy import Backup
 
 Stories = Annotated[

@@ -11,9 +11,12 @@ from previously.cli.arguments import AsJson, Story, check_name, open_memory, par
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from previously.runtime.standing import CastItem
+    from previously.story.memory_texts import CastItem
 
 NOBODY = "Nothing is noted of what anybody knows"
+FEW_FACTS = 3
+"""Facts of each character in the list of all: a screen holds a cast of eight."""
+
 FROM_SUMMARY = "summary"
 """The source of a sentence that is no fact of its own."""
 
@@ -48,8 +51,14 @@ def cast(
     for one in items:
         facts = output.count_nouns(len(one.knowledge.facts), "fact")
         console.print(output.one_line(f"{one.name} ({facts}{', stale' if one.stale else ''})"), style="bold")
-        if not one.knowledge.is_empty:
+        if one.knowledge.summary:
             console.print(output.printable(one.knowledge.summary))
+        for fact in one.knowledge.facts[:FEW_FACTS]:
+            console.print(output.one_line(f"- {fact.text}"), soft_wrap=True)
+        if len(one.knowledge.facts) > FEW_FACTS:
+            console.print(
+                f"  All of it: `previously cast {output.one_line(story)} {output.one_line(one.name)}`.", soft_wrap=True
+            )
     if all(one.knowledge.is_empty for one in items):
         console.print(output.from_model(story, "Nothing is noted of what they know"), soft_wrap=True)
 
@@ -151,7 +160,8 @@ def presence(
         return
     console = output.console()
     if not people and not absent:
-        console.print("Nobody in this story has a name yet.")
+        add = f"`previously add {output.one_line(story)} --role user --name NAME TEXT`"
+        console.print(f"Nobody in this story has a name yet: names come with messages ({add}).", soft_wrap=True)
         return
     console.print(f"There: {output.one_line(', '.join(present)) or 'nobody'}.", soft_wrap=True)
     console.print(f"Not there: {output.one_line(', '.join(absent)) or 'nobody'}.", soft_wrap=True)

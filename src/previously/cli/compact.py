@@ -17,7 +17,7 @@ from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.formats.conversations import Conversation
-    from previously.runtime.compacting import FoldedConversation
+    from previously.runtime.conversation import FoldedConversation
 
 
 class Target(StrEnum):
@@ -101,7 +101,7 @@ def _write_transcript(given: Conversation, done: FoldedConversation) -> list[dic
 
     from previously.core.messages import NO_ATTRIBUTES
     from previously.formats.claude_code_writer import to_claude_code
-    from previously.runtime.times import time_at
+    from previously.runtime.clock import time_at
 
     assert done.result is not None
     known = [NO_ATTRIBUTES if at is None else given.drafts[at].attributes for at in done.result.origin]

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from previously.blocking import BlockingMemory
     from previously.core.messages import Draft
-    from previously.folds.questions import Question
-    from previously.runtime.folder import FolderReply
-    from previously.runtime.kept_answers import Source
+    from previously.folds.fold import Fold
+    from previously.runtime.answer_cache import AnswerSource
+    from previously.runtime.writer import MemoryReply
     from previously.view.view import View
 
 BUDGET_TOKENS = 2_400
@@ -36,24 +36,21 @@ NEWEST_SHOWN = 6
 
 
 @dataclass
-class CountingFolder:
-    """The built-in folder, and how many words it was given to read."""
+class CountingWriter:
+    """The built-in writer, and how many words it was given to read."""
 
     made_by: str = "builtin"
     amends: bool = False
     words_read: int = 0
 
     async def ready(self) -> bool:
-        """Always, as the built-in folder is."""
         return True
 
-    async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
-        """Write with the built-in writer."""
-        from previously.folds.questions import words_read
-        from previously.runtime.folder import BuiltinFolder
+    async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
+        from previously.runtime.writer import BuiltinWriter
 
-        self.words_read += words_read(asked)
-        return await BuiltinFolder().write(asked, source=source, anew=anew)
+        self.words_read += asked.words_read
+        return await BuiltinWriter().write(asked, source=source, anew=anew)
 
 
 def demo(
@@ -70,7 +67,7 @@ def demo(
     started = perf_counter()
     console = output.console()
     console.quiet = as_json
-    folder = CountingFolder()
+    folder = CountingWriter()
     with _open_place(ctx.obj) as place, BlockingMemory(place, settings=Settings(), folder=folder) as memory:
         figures: dict[str, Any] = {"harbour": _show_sample(console, memory, folder)}
         figures["generated"] = _show_long(console, memory, folder, messages)
@@ -104,7 +101,7 @@ def _open_place(db: str | None) -> Iterator[str]:
         yield str(Path(folder) / "stories.db")
 
 
-def _show_sample(console: Console, memory: BlockingMemory, folder: CountingFolder) -> dict[str, Any]:
+def _show_sample(console: Console, memory: BlockingMemory, folder: CountingWriter) -> dict[str, Any]:
     from importlib.resources import as_file, files
 
     from previously.core.scripts import count_words
@@ -190,7 +187,7 @@ def _print_view(console: Console, seen: View) -> int:
     return len(spoken)
 
 
-def _show_long(console: Console, memory: BlockingMemory, folder: CountingFolder, messages: int) -> dict[str, Any]:
+def _show_long(console: Console, memory: BlockingMemory, folder: CountingWriter, messages: int) -> dict[str, Any]:
     from previously.cli.terminal import make_table
     from previously.core.messages import Draft, message
     from previously.demo.generated import generate_story

@@ -12,7 +12,7 @@ from previously.cli.arguments import AsJson, Story, open_memory, parse_position
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from previously.runtime.forgetting import Destroyed, ToForget
+    from previously.runtime.forget import Destroyed, ToForget
 
 
 def forget(

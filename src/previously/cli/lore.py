@@ -13,7 +13,7 @@ from previously.cli import books, output, scene_memories
 from previously.cli.arguments import AsJson, Story, check_name, open_memory, read_words
 
 if TYPE_CHECKING:
-    from previously.runtime.lore_edits import LoreListing
+    from previously.story.lore_edits import LoreListing
 
 SHORT_KEYWORDS, SHORT_CONTENT = 40, 60
 """Characters in the columns of a list: with names and types they fill about the widest line (`output.WIDEST`)."""

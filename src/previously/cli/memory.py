@@ -17,8 +17,8 @@ from previously.core.errors import BadInput
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
     from previously.core.path import Span
+    from previously.memory.in_force import ChapterText, MemoryText
     from previously.runtime.fold_report import FoldDone, FoldReport
-    from previously.runtime.remembering import ChapterText, MemoryText
 
 NEWEST = 5
 """The messages that `show` ends with: enough to see where the story is, on one screen with its memory."""
@@ -210,7 +210,11 @@ def chapters(
     for one in closed:
         print_chapter(one, full=full)
     if not closed:
-        output.console().print("No chapter of this story is closed yet.")
+        close = f"`previously chapter {output.one_line(story)} --title TITLE`"
+        output.console().print(
+            f"No chapter of this story is closed yet: a fold closes them as the story goes on, or you do ({close}).",
+            soft_wrap=True,
+        )
 
 
 def print_chapter(one: ChapterText, *, full: bool) -> None:

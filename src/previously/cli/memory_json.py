@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from previously.core.versions import Version
     from previously.lore.current_state import StateValue
     from previously.lore.state import Wish
-    from previously.runtime.lore_edits import LoreListing
-    from previously.runtime.remembering import MemoryText
-    from previously.runtime.standing import CastItem, SceneText, ThreadItem
+    from previously.memory.in_force import MemoryText
+    from previously.story.lore_edits import LoreListing
+    from previously.story.memory_texts import CastItem, SceneText
+    from previously.story.threads_state import ThreadListing
 
 
 def remembered_json(story: BlockingStory) -> dict[str, Any]:
@@ -57,19 +58,19 @@ def episode_json(one: MemoryText) -> dict[str, Any]:
 
 def scene_json(number: int, one: SceneText) -> dict[str, Any]:
     """A scene that was noted."""
-    from previously.folds.scene_shape import entry_json
+    from previously.folds.scene import dump_entry
 
     return {
         "scene": number,
         "span": [one.span.first, one.span.last],
         "summary": one.summary,
-        "lorebooks": [entry_json(entry) for entry in one.scene.entries],
+        "lorebooks": [dump_entry(entry) for entry in one.scene.entries],
         "made_by": one.made_by,
         "version": one.version,
     }
 
 
-def thread_json(one: ThreadItem) -> dict[str, Any]:
+def thread_json(one: ThreadListing) -> dict[str, Any]:
     """A thread and how it stands."""
     thread = one.thread
     return {

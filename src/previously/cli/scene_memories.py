@@ -16,11 +16,11 @@ import typer
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, open_for_folding, parse_number
 from previously.core.errors import BadInput, UnknownStory
+from previously.runtime.combine_scenes import COMBINED_WORDS, Combined
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
     from previously.core.scene import Scene
-    from previously.runtime.combining import Combined
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A scene memory.")]
 Out = Annotated[
@@ -31,14 +31,14 @@ Out = Annotated[
 def validate(file: File, as_json: AsJson = False) -> None:
     """Judge a scene memory: {"summary", "lorebooks"}. Exit code 0 if it is valid, 1 if not."""
     from previously.core.json_values import parse_json
-    from previously.folds.scene_checks import Fault, Validation
-    from previously.folds.scene_checks import validate as judge
+    from previously.folds.scene_checks import SceneFault, Validation
+    from previously.folds.scene_checks import validate_scene as judge
 
     text = _read_text(file)
     try:
         validation = judge(parse_json(text, "file"))
     except BadInput as error:
-        validation = Validation((Fault("file", str(error).rstrip(".")),), ())
+        validation = Validation((SceneFault("file", str(error).rstrip(".")),), ())
     if as_json:
         output.emit(
             {
@@ -84,7 +84,6 @@ def combine(
     as_json: AsJson = False,
 ) -> None:
     """Make one scene memory of several. Only summaries are sent to a model; entries are merged by code."""
-    from previously.runtime.combining import COMBINED_WORDS
 
     with open_for_folding(ctx, endpoint, model) as memory:
         given = _read_scenes(memory, what, scenes)
@@ -145,9 +144,9 @@ def _parse_choice(text: str, count: int) -> tuple[int, int]:
 
 def _write_scene(scene: Scene, more: dict[str, Any], out: str | None, as_json: bool) -> None:
     """Print a scene memory, or write it to a file."""
-    from previously.folds.scene_shape import entry_json
+    from previously.folds.scene import dump_entry
 
-    shape: dict[str, Any] = {"summary": scene.summary, "lorebooks": [entry_json(one) for one in scene.entries]}
+    shape: dict[str, Any] = {"summary": scene.summary, "lorebooks": [dump_entry(one) for one in scene.entries]}
     shape |= {key: items for key, items in scene.signals.as_json().items() if items}
     if out is None:
         if as_json:

@@ -12,7 +12,7 @@ from previously.cli.arguments import AsJson, Story, open_memory, parse_budget
 if TYPE_CHECKING:
     from rich.text import Text as Styled
 
-    from previously.runtime.recalling import SearchHit
+    from previously.runtime.search import SearchHit
 
 SHOWN = 300
 """Characters of a message that people are shown, around the first hit: three lines, enough to recognise the place."""

@@ -15,7 +15,7 @@ from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.core.scene import Analysis
-    from previously.runtime.standing import ThreadItem
+    from previously.story.threads_state import ThreadListing
 
 All = Annotated[bool, typer.Option("--all", help="Also what is dormant and what is settled.")]
 NewlyOpen = Annotated[str | None, typer.Option("--open", metavar="TEXT", help="Say that this is open.")]
@@ -99,7 +99,7 @@ def _explain_none(story: str) -> str:
     )
 
 
-def _make_thread_row(one: ThreadItem) -> tuple[object, ...]:
+def _make_thread_row(one: ThreadListing) -> tuple[object, ...]:
     thread = one.thread
     ended = f" ({thread.outcome})" if thread.outcome else ""
     return one.status.value, thread.text + ended, thread.due or "-", thread.opened, thread.by

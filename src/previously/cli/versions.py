@@ -85,7 +85,7 @@ def blame(
     """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
     from previously.cli.memory_json import render_version
     from previously.core.versions import Kind
-    from previously.runtime.remembering import cuts_from
+    from previously.memory.in_force import cuts_from
 
     with open_memory(ctx) as memory:
         opened = memory.story(story, create=False)

@@ -12,13 +12,13 @@ match lists rather than a table, so time grows with the number of messages and n
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from previously.core.digests import digest, match_key
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Role
-from previously.core.path import Put, Splice
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role
+from previously.core.path import OnPath, Put, Reuse, Splice, Splices
 
 _TABLE = 62_500  # cells of the largest table: 250 messages against 250
 _GAP_TABLE = 4_096  # the same for a gap in a long stretch, of which there may be many
@@ -68,6 +68,23 @@ def align(stored: Sequence[KnownEntry], incoming: Sequence[Draft], *, whole: boo
     """
     sides = _Sides(stored, incoming, whole)
     return _changes(sides, *(_file_pairs(sides) if whole else _window_pairs(sides)))
+
+
+def choose_swipes(
+    script: Splices, siblings_at: Callable[[int], Sequence[OnPath]], key_of: Callable[[Message], bytes] = digest
+) -> Splices:
+    """Return the splices, with a swipe that is there already, and the same, chosen rather than made again. Only the
+    first splice can meet one: behind it everything hangs on new nodes."""
+    first = script[0] if script else None
+    if first is None or first.remove != 1 or len(first.pieces) != 1 or not isinstance(first.pieces[0], Put):
+        return script
+    put = first.pieces[0]
+    wanted = key_of(put.draft.message)
+    for sibling in siblings_at(first.at):
+        entry = sibling.entry
+        if key_of(entry.message) == wanted and entry.id != put.replaces and not entry.attributes.hidden:
+            return [replace(first, pieces=(Reuse(entry.id),)), *script[1:]]
+    return script
 
 
 class _Sides:

@@ -1,6 +1,6 @@
 """The knowledge of one character: a short summary and a few key facts, each with when and how they learnt it.
 
-These are plain values; changing them is `folds.cast_diff`. There are never more than `MOST_FACTS` facts, oldest first,
+These are plain values; changing them is `folds.cast_facts`. There are never more than `MOST_FACTS` facts, oldest first,
 each one line and none twice; reading what was stored never fails.
 """
 

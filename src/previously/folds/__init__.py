@@ -1,1 +1,1 @@
-"""Folds: one memory per module. What is due, what is asked, and whether the answer may be kept. Pure."""
+"""Folds: each memory is one module that builds a question and judges its answer. Nothing here does I/O."""

@@ -1,48 +1,67 @@
 """The librarian: what one fragment adds to the summary, what it changed, and where it contradicts the story so far.
 
 An analysis reads one fragment. The story before it, the names and the open threads are shown so that it can be
-understood, and so that a contradiction can be seen at all. What must stay true: a fragment is analysed again only when
-its words changed; an answer that notes nothing is no analysis; one that could be better is asked for once more, and
-then an empty summary update is derived from the signals, so that it is no gap.
+understood, and so that a contradiction can be seen at all. An answer is read forgivingly: other spellings of the keys,
+items that are objects, lists that are texts, words for "nothing". No answer raises, and what is kept is bounded. An
+answer that notes nothing is no analysis; one that could be better is asked for once more, and then an empty summary
+update is derived from the signals, so that it is no gap.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
 
-from previously.core.digests import span_key
 from previously.core.messages import Message, Role
 from previously.core.model_io import ModelRequest
-from previously.core.path import OnPath
-from previously.core.scene import MOST_ITEMS, Analysis, Signals
+from previously.core.note import Note
+from previously.core.scene import (
+    LONGEST_UPDATE,
+    MOST_ITEMS,
+    MOST_MENTIONS,
+    Analysis,
+    Signals,
+    parse_items,
+    parse_settled,
+    parse_signals,
+    render_settled,
+)
 from previously.core.scripts import casefold
 from previously.core.versions import Kind
-from previously.folds.analysis_answer import (
-    LISTS,
-    analysis_in,
-    analysis_of,
-    analysis_text,
-    derived,
-    joined,
-    overfull,
-)
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks import is_refusal
-from previously.folds.note_context import NO_CONTEXT, NoteContext, language_rule, stranger_finder
-from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
-from previously.folds.rendering import Template, as_data, fill, told, transcript
-from previously.folds.thread_numbers import ASPECTS, name_threads, state_warnings
+from previously.folds.checks import Accepted, Refused, is_refusal
+from previously.folds.context import (
+    ASPECTS,
+    NO_CONTEXT,
+    NoteContext,
+    build_signals_note,
+    build_stranger_finder,
+    find_state_faults,
+    name_threads,
+    render_language_rule,
+)
+from previously.folds.fold import NoteFold
+from previously.folds.json_answer import (
+    DECLINED,
+    accept_note,
+    dump_canonical,
+    find_object,
+    read_text_value,
+    refuse_shape,
+)
+from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_message, render_transcript
 from previously.text.sentences import split_sentences, strip_markup
 
-__all__ = ["AnalysisNote", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
+LISTS = tuple(field.name for field in fields(Signals))
 
 ANSWER_TOKENS = 1_200
+"""Room for an answer: two sentences and a dozen short items take less than half of it."""
 
 BUILTIN_WORDS = 45
-"""How long an update without a model may be: one sentence or two."""
+"""The words an update without a model may have: one sentence or two."""
 
 _LONG_ENOUGH = 5
 """So many words in a row that stand in the summary so far are told again, not by chance."""
@@ -65,110 +84,88 @@ SCHEMA: dict[str, Any] = {
 
 
 def is_fragment(message: Message) -> bool:
-    """Whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
+    """Return whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
     character, not without words."""
-    text = told(message).strip()
+    text = render_message(message).strip()
     return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(strip_markup(text))
 
 
-def not_analysed(path: Iterable[OnPath], analysed: Collection[bytes]) -> tuple[OnPath, ...]:
-    """The fragments of a path that wait for an analysis. `analysed` are the span keys of those that have one: what
-    lies outside a message's identity (its time, its id, whether it is hidden) asks for nothing."""
-    return tuple(one for one in path if is_fragment(one.entry.message) and span_key([one.entry.digest]) not in analysed)
-
-
 @dataclass(frozen=True, slots=True)
-class AnalysisNote:
+class AnalysisFold(NoteFold):
     """One fragment to be analysed."""
+
+    kind: ClassVar[Kind] = Kind.ANALYSIS
+    prompt: ClassVar[str] = "analysis"
 
     delta: tuple[Message, ...]
     """The fragment, or a part of it."""
     so_far: str = ""
-    """What was noted of the parts before."""
+    """The analysis that was noted of the parts before."""
     context: NoteContext = NO_CONTEXT
     """The story before the fragment."""
     again: bool = False
     first: int = 0
     """The position of the fragment."""
 
-    @property
-    def kind(self) -> Kind:
-        """What kind of memory it is."""
-        return Kind.ANALYSIS
-
-    @property
-    def prompt(self) -> str:
-        """The name of its prompt."""
-        return "analysis"
-
-    @property
-    def most_parts(self) -> int:
-        """In how many parts a model may be asked."""
-        return MOST_PARTS
-
-    def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
-        """The same for a part of the fragment."""
-        return replace(self, delta=delta, so_far=so_far)
-
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
-        noted = analysis_of(self.so_far).summary_update if self.so_far else ""
+        noted = parse_analysis(self.so_far).summary_update if self.so_far else ""
         beginning = "This was noted of how the fragment begins, which is not shown; do not note it again."
-        system, user = fill(
+        system, user = fill_template(
             template,
             {
                 **self.context.render(),
                 "bridge": self.context.render_bridge(),
                 "aspects": ASPECTS,
-                "language": language_rule(self.delta, "fragment", 'keys, aspects and the word "ended"'),
-                "noted": f"\n{beginning}\n<noted>\n{as_data(noted)}\n</noted>\n" if noted else "",
-                "fragment": transcript(self.delta) or "(nothing)",
+                "language": render_language_rule(self.delta, "fragment", 'keys, aspects and the word "ended"'),
+                "noted": f"\n{beginning}\n<noted>\n{defuse_tags(noted)}\n</noted>\n" if noted else "",
+                "fragment": render_transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
         )
         return ModelRequest(system, user, ANSWER_TOKENS, SCHEMA)
 
-    def judge(self, answer: str) -> Noted | Unusable:
-        """What a model's answer notes, with what was noted of the parts before."""
-        found = object_in(answer)
-        if isinstance(found, Unusable):
+    def judge_text(self, text: str) -> Accepted | Refused:
+        """Return what a model's answer notes, with what was noted of the parts before."""
+        found = find_object(text)
+        if isinstance(found, Refused):
             return found
-        analysis = analysis_in(found)
+        analysis = read_analysis(found)
         signals, settled = name_threads(analysis.signals, self.context.threads)
         analysis = replace(analysis, signals=signals, settled=settled)
         if is_refusal(analysis.summary_update) and analysis.signals.is_empty:
-            return Unusable("the model declined", answer, final=True)
+            return DECLINED
         if analysis.is_empty:
-            return Unusable("it notes nothing; write at least summary_update", answer)
+            return refuse_shape("it notes nothing; write at least summary_update")
         update, again = self._without_retelling(analysis.summary_update)
         warnings = [f"told before, left out: {again[0][:80]}"] if again else []
-        faults = [f"{name} has {count} items, of which {MOST_ITEMS} count" for name, count in overfull(found)]
+        faults = [f"{name} has {count} items, of which {MOST_ITEMS} count" for name, count in find_overfull(found)]
         if not update:
             faults.append("summary_update is empty, or only tells the story so far again")
-            update = derived(analysis.signals)
+            update = derive_update(analysis.signals)
             if not update:
-                return Unusable("its summary_update only repeats the story so far", answer)
+                return refuse_shape("its summary_update only repeats the story so far")
             warnings.append("the summary update was derived from the signals")
-        warnings += state_warnings(analysis.signals)
+        warnings += find_state_faults(analysis.signals)
         analysis = replace(analysis, summary_update=update)
         analysis, strangers = self._without_strangers(analysis)
         faults += [f"the name {name} stands neither in the fragment nor in what you were given" for name in strangers]
-        return Noted(analysis_text(self._with_so_far(analysis)), tuple(warnings), tuple(faults))
+        return accept_note(render_analysis(self._with_so_far(analysis)), warnings, faults)
 
-    def builtin(self) -> Noted:
-        """What is noted without a model: a sentence or two of the fragment, word for word."""
-        earlier = analysis_of(self.so_far)
+    def builtin(self) -> Accepted:
+        """Return what is noted without a model: a sentence or two of the fragment, word for word."""
+        earlier = parse_analysis(self.so_far)
         update = quote(earlier.summary_update, self.delta, self.first, BUILTIN_WORDS)
-        return Noted(analysis_text(replace(earlier, summary_update=update)))
+        return Accepted(render_analysis(replace(earlier, summary_update=update)))
 
     def _with_so_far(self, analysis: Analysis) -> Analysis:
-        return joined(analysis_of(self.so_far), analysis) if self.so_far else analysis
+        return join_analyses(parse_analysis(self.so_far), analysis) if self.so_far else analysis
 
     def _without_strangers(self, analysis: Analysis) -> tuple[Analysis, list[str]]:
         """Return an analysis without items that name somebody nobody has heard of, and those names. The summary update
         stays: it is all that is remembered of the fragment."""
         strangers: list[str] = []
-        find_strangers = stranger_finder(self.context, self.delta, self.so_far)
+        find_strangers = build_stranger_finder(self.context, self.delta, self.so_far)
 
         def is_heard(text: str) -> bool:
             found = find_strangers(text)
@@ -190,3 +187,176 @@ class AnalysisNote:
             one for one in sentences if len(one.split()) >= _LONG_ENOUGH and casefold(one).rstrip(".!? ") in earlier
         ]
         return (" ".join(one for one in sentences if one not in again) if again else update), again
+
+
+_OTHER_NAMES = {
+    "summary": "summary_update", "update": "summary_update", "state": "state_changes", "changes": "state_changes",
+    "threads": "open_threads", "open": "open_threads", "resolved": "resolved_threads", "closed_threads":
+    "resolved_threads", "characters": "mentions", "people": "mentions", "names": "mentions", "mentioned_characters":
+    "mentions",
+}  # fmt: skip
+_WORDS_OF_ITEMS = ("text", "description", "event", "change", "thread", "name", "summary")
+_NOTHING = frozenset(
+    "none nothing n/a null no empty unknown nil - keine aucun aucune ninguno ninguna нет 无 なし".split()
+)
+_NO_SUCH = re.compile(
+    r"(?:there (?:are|is|were) )?(?:no|none) (?:\w+ ){0,3}(?:contradictions?|threads?|changes?|events?)?"
+)
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_COMMAS = re.compile(r"[,;|\n]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def read_analysis(found: Mapping[str, Any]) -> Analysis:
+    """The analysis in a JSON object, whatever a model made of the shape it was asked for."""
+    given = _by_name(found)
+    signals = Signals(**{name: _items(given.get(name)) for name in LISTS})
+    update = " ".join(read_text_value(given.get("summary_update")).split())
+    return Analysis(
+        summary_update=_cut(update) if _says_something(update) else "",
+        signals=signals,
+        mentions=_mentions(given.get("mentions")),
+        contradictions=_items(given.get("contradictions")),
+    )
+
+
+def find_overfull(found: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Return the lists of a JSON object that have more items than are kept, and how many each has."""
+    given = _by_name(found)
+    counts = ((name, given.get(name)) for name in (*LISTS, "contradictions"))
+    return [(name, len(items)) for name, items in counts if isinstance(items, list) and len(items) > MOST_ITEMS]
+
+
+def _by_name(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The values under the names they should have; what lies one object deeper is taken up."""
+    named: dict[str, Any] = {}
+    for key, value in found.items():
+        name = re.sub(r"[\s\-]+", "_", _CAMEL.sub("_", str(key)).strip().lower())
+        name = _OTHER_NAMES.get(name, name)
+        if isinstance(value, Mapping):
+            for inner, deeper in _by_name({k: v for k, v in value.items() if not isinstance(v, Mapping)}).items():
+                named.setdefault(inner, deeper)
+        elif name not in named:
+            named[name] = value
+    return named
+
+
+def _items(given: object) -> tuple[str, ...]:
+    return parse_items([one for one in _texts(given) if _says_something(one)])
+
+
+def _mentions(given: object) -> tuple[str, ...]:
+    found: dict[str, str] = {}
+    names = _COMMAS.split(given) if isinstance(given, str) else _texts(given)
+    for one in names:
+        name = " ".join(one.split()).strip(" .,;:")
+        if _says_something(name) and len(name) <= 80:
+            found.setdefault(casefold(name), name)
+    return tuple(found.values())[:MOST_MENTIONS]
+
+
+def _texts(given: object) -> Iterable[str]:
+    items: Sequence[object] = given if isinstance(given, list | tuple) else (given,)
+    for item in items:
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, Mapping):
+            words = [item[key] for key in _WORDS_OF_ITEMS if isinstance(item.get(key), str)]
+            yield next(iter([*words, *(value for value in item.values() if isinstance(value, str))]), "")
+
+
+def _says_something(text: str) -> bool:
+    if not _LETTER_OR_DIGIT.search(text):
+        return False
+    plain = casefold(text).strip(" .!()[]")
+    return plain not in _NOTHING and not _NO_SUCH.fullmatch(plain)
+
+
+def _cut(text: str) -> str:
+    """The sentences that fit, or the first words where not even one does."""
+    if len(text) <= LONGEST_UPDATE:
+        return text
+    kept = ""
+    for sentence in split_sentences(text):
+        longer = f"{kept} {sentence}".strip()
+        if len(longer) > LONGEST_UPDATE:
+            break
+        kept = longer
+    return kept or text[: LONGEST_UPDATE - 1].rsplit(" ", 1)[0] + "…"
+
+
+def derive_update(signals: Signals) -> str:
+    """A summary update made of the signals: what happened, what changed, what is open and what is settled."""
+    events = " ".join(map(_ended, signals.events))
+    lists = (
+        ("Now", signals.state_changes),
+        ("Still open", signals.open_threads),
+        ("Settled", signals.resolved_threads),
+    )
+    rest = [f"{_ended(f'{what}: ' + '; '.join(one.rstrip('. ') for one in items))}" for what, items in lists if items]
+    return _cut(" ".join([events, *rest]).strip())
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?", "…", "。", "！", "？", '"', "”")) else f"{sentence}."
+
+
+def join_analyses(earlier: Analysis, later: Analysis) -> Analysis:
+    """The analysis of a fragment that was read in two parts. Where there is too much, what is later counts."""
+    settled = {casefold(one) for one in later.signals.resolved_threads}
+    still_open = [one for one in earlier.signals.open_threads if casefold(one) not in settled]
+    lists = {
+        name: _newest([*(still_open if name == "open_threads" else getattr(earlier.signals, name)), *new])
+        for name, new in ((name, getattr(later.signals, name)) for name in LISTS)
+    }
+    return Analysis(
+        summary_update=_cut(f"{earlier.summary_update} {later.summary_update}".strip()),
+        signals=Signals(**lists),
+        mentions=_mentions([*earlier.mentions, *later.mentions]),
+        contradictions=_newest([*earlier.contradictions, *later.contradictions]),
+        settled=(*earlier.settled, *later.settled),
+    )
+
+
+def _newest(items: Sequence[str]) -> tuple[str, ...]:
+    once = {casefold(one): one for one in items}
+    return parse_items(list(once.values())[-MOST_ITEMS:])
+
+
+def render_analysis(analysis: Analysis) -> str:
+    """An analysis as canonical JSON."""
+    return dump_canonical(
+        {
+            "summary_update": analysis.summary_update,
+            **analysis.signals.as_json(),
+            "mentions": list(analysis.mentions),
+            "contradictions": list(analysis.contradictions),
+            **render_settled(analysis.settled),
+        }
+    )
+
+
+def parse_analysis(text: str) -> Analysis:
+    """The analysis in a text that was kept, as it was kept; an empty one where it cannot be read."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return Analysis("")
+    if not isinstance(found, Mapping):
+        return Analysis("")
+    update = found.get("summary_update")
+    mentions = found.get("mentions")
+    names = [one for one in mentions if isinstance(one, str)] if isinstance(mentions, list) else []
+    return Analysis(
+        summary_update=update if isinstance(update, str) else "",
+        signals=parse_signals(found),
+        mentions=tuple(names[:MOST_MENTIONS]),
+        contradictions=parse_items(found.get("contradictions")),
+        settled=parse_settled(found.get("settled")),
+    )
+
+
+def parse_analysis_note(text: str) -> Note:
+    """Return the note in the text of an analysis' version."""
+    analysis = parse_analysis(text)
+    return build_signals_note(analysis.signals, analysis.settled)

@@ -1,8 +1,8 @@
-"""Where a chapter ends by itself, and where a scene does, judged by the structure of the text.
+"""The ends of chapters and scenes, judged by the structure of the text.
 
 A chapter ends where its name in `extra.chapter` changes, at a heading of prose, at the first scene end once it is long
-enough, or by size. What must stay true: a boundary is only looked for in messages that no recap has read and at the end
-of what one has read, so that closing a chapter never makes a fold worthless.
+enough, or by size. A boundary is only looked for in messages that no recap has read and at the end of what one has
+read, so that closing a chapter never makes a fold worthless.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from itertools import pairwise
 from previously.core.messages import Message, Role
 from previously.core.path import OnPath
 from previously.core.tokens import message_tokens
-from previously.folds.rendering import told
+from previously.folds.prompts.templates import render_message
 from previously.text.numbers import LANGUAGES, find_numbers
 
 LONGEST = 2
 """A chapter without a scene end closes at so many times the length from which on one is looked for."""
 
 TOKENS_PER_MESSAGE = 100
-"""Where messages are longer, a chapter's length is counted in tokens instead: 100 for each message it may have. Those
+"""The tokens in which a chapter's length is counted where messages are longer: 100 for each message it may have. Those
 of a role-play have 80 to 100, so that the two agree there."""
 
 FEWEST_LONG = 8
@@ -37,7 +37,8 @@ ANY_END = 1.5
 next, knows nothing of scenes."""
 
 OPENING_MESSAGES = 4
-"""How many of a chapter's first messages may be headings: the book's, the part's, the chapter's, and one to spare."""
+"""The number of a chapter's first messages that may be headings: the book's, the part's, the chapter's, and one to
+spare."""
 
 LONGEST_HEADING = 200
 """Characters: what is longer is a paragraph."""
@@ -58,17 +59,17 @@ class Heading:
 
     title: str
     level: int
-    """How many marks of Markdown it has; 0 for a plain line like "Chapter 3"."""
+    """The number of its Markdown marks; 0 for a plain line like "Chapter 3"."""
     alone: bool
-    """Whether the message holds nothing else."""
+    """True if the message holds nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a chapter begins."""
+    """The beginning of a chapter."""
 
     name: str = ""
-    """What its first message says it is called."""
+    """The name that its first message gives it."""
     heading: Heading | None = None
 
     @property
@@ -87,18 +88,18 @@ def find_opening(items: Sequence[OnPath], name: str = "") -> Opening:
     """Return how the chapter begins whose first messages these are; of several headings the last is its own."""
     found: Heading | None = None
     for item in items[:OPENING_MESSAGES]:
-        heading = heading_of(item.entry.message)
+        heading = find_heading(item.entry.message)
         if heading is None:
             break
         found = heading
         if not heading.alone:
             break
-    return Opening(name or (chapter_name(items[0]) if items else ""), found)
+    return Opening(name or (read_chapter_name(items[0]) if items else ""), found)
 
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """How long a chapter is, up to a message, as a share of the length from which on a scene end closes it."""
+    """The length of a chapter up to a message, as a share of that from which on a scene end closes it."""
 
     since: int
     """The position it is counted from."""
@@ -135,16 +136,16 @@ def find_boundary(
     has_text = bool(unread) and unread[0].position > grown.since
     for item, following in pairwise(unread):
         tokens += message_tokens(item.entry.message)
-        own, heading = heading_of(item.entry.message), heading_of(following.entry.message)
+        own, heading = find_heading(item.entry.message), find_heading(following.entry.message)
         has_text = has_text or own is None or not own.alone
-        next_name = chapter_name(following)
+        next_name = read_chapter_name(following)
         if next_name and next_name != opening.name:
             return Boundary(item.position, opening.title, f"a message begins the chapter {next_name!r}")
         if heading and has_text and headings(item, following) and opening.ends_at(heading):
             return Boundary(item.position, opening.title, f"the heading {heading.title!r} begins another")
         share = grown.through(item.position, tokens)
         messages = item.position - grown.since + 1
-        if share >= 1 and scene_ends(item, following):
+        if share >= 1 and is_scene_end(item, following):
             return Boundary(item.position, opening.title, f"a scene ended after {messages} messages")
         if share >= LONGEST:
             return Boundary(item.position, opening.title, f"{messages} messages")
@@ -158,7 +159,7 @@ def closes_at_named_end(ends: Sequence[int], messages: int, share: float) -> boo
     return share >= 1 and any(end + 1 >= needed for end in ends)
 
 
-def chapter_name(item: OnPath) -> str:
+def read_chapter_name(item: OnPath) -> str:
     """Return what a message says its chapter is called; only the first of a chapter needs to."""
     name = item.entry.attributes.extra.get("chapter")
     return name.strip() if isinstance(name, str) else ""
@@ -177,9 +178,9 @@ _NUMBERED = re.compile(
 _ROMAN = re.compile(r"[ivxlc]+", re.I)
 
 
-def heading_of(message: Message) -> Heading | None:
+def find_heading(message: Message) -> Heading | None:
     """Return the heading that a message begins with."""
-    first, _, rest = told(message).strip().partition("\n")
+    first, _, rest = render_message(message).strip().partition("\n")
     if not first or len(first) > LONGEST_HEADING:
         return None
     marked = _MARKDOWN.fullmatch(first)
@@ -202,10 +203,12 @@ def _is_number_word(word: str) -> bool:
     return any(find_numbers(word, language) for language in LANGUAGES)
 
 
-def scene_ends(item: OnPath, following: OnPath) -> bool:
+def is_scene_end(item: OnPath, following: OnPath) -> bool:
     """Return whether a scene ends with a message by the structure of the text: a rule at its end, a rule or a heading
     at the beginning of the next. What the words say is for a model to judge, and how long people paused says nothing:
     that is the chat's clock, not the story's."""
-    if _ENDS.search(told(item.entry.message)[-200:]) or _BEGINS.match(told(following.entry.message)[:200]):
+    if _ENDS.search(render_message(item.entry.message)[-200:]) or _BEGINS.match(
+        render_message(following.entry.message)[:200]
+    ):
         return True
-    return heading_of(following.entry.message) is not None
+    return find_heading(following.entry.message) is not None

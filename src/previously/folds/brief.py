@@ -1,41 +1,43 @@
 """The brief: an agent's conversation in sections, updated as it goes on.
 
-One note for a run of messages, going on from the brief before it. What must stay true: `judge` is total; what it keeps
-is the canonical Markdown of a brief, with every section, under its cap, without secrets; what rules know for sure
-stands in it, whatever a model left out; a word about the folding itself never does.
+One note for a run of messages, going on from the brief before it. What is kept is the canonical Markdown of a brief,
+with every section, under its cap, without secrets. What rules know for sure stands in it, whatever a model left out; a
+word about the folding itself never does. A model reads the conversation in blocks under the names of those who speak,
+calls and results in square brackets, capped. Thinking is left out, no secret goes out, and what was said cannot pass
+for a block, a call or a tag of ours.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
 
-from previously.core.messages import Message, Role
+from previously.core.messages import Image, Message, Part, Role, Text, ToolCall, ToolResult
 from previously.core.model_io import ModelRequest
 from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.folds.briefs.bounding import bounded
-from previously.folds.briefs.headings import TITLES
-from previously.folds.briefs.keeping import with_sure_facts
-from previously.folds.briefs.sections import Brief, joined, parse, render
-from previously.folds.briefs.wording import conversation_text
-from previously.folds.builtin.briefing import briefed, redacted
-from previously.folds.checks import is_open_block, is_refusal, is_tool_call, without_reasoning
-from previously.folds.checks.material import text_of
-from previously.folds.noting import LONGEST_ANSWER, Noted, Unusable
-from previously.folds.rendering import Template, as_data, fill
+from previously.folds.brief_checks import bound_brief, restore_facts
+from previously.folds.builtin.brief import redact_brief, write_brief
+from previously.folds.checks import Accepted, Refused, is_open_block, is_refusal, is_tool_call, strip_reasoning
+from previously.folds.checks.judgement import read_text
+from previously.folds.conversation.secrets import redact
+from previously.folds.conversation.sections import TITLES, Brief, extend_brief, parse_brief, render_brief
+from previously.folds.fold import NoteFold
+from previously.folds.json_answer import DECLINED, LONGEST_ANSWER, refuse_shape
+from previously.folds.prompts.templates import Template, defuse_tags, fill_template
 from previously.text.language import find_wrong_language
 
 MOST_TOKENS = 1_500
-"""What a model is asked for at most: what is beyond it in a larger cap is room for what is put back."""
+"""The longest brief that a model is asked for: what is beyond it in a larger cap is room for what is put back."""
 
 WORDS_PER_TOKEN = 0.55
 """Words that a brief may have for each token of its cap: exact names take many tokens."""
 
 MOST_PARTS = 64
-"""In how many parts a model may be asked: conversations of agents are long, and each part is full."""
+"""The most parts in which a model may be asked: conversations of agents are long, and each part is full."""
 
 RUNAWAY = 4
 """An answer of this many times its cap is no brief."""
@@ -64,8 +66,12 @@ _CODE = re.compile(r"`[^`\n]{0,400}`|```[^`]*(?:```|\Z)|\S*[/_\\{}<>=]\S*")
 
 
 @dataclass(frozen=True, slots=True)
-class BriefNote:
+class BriefFold(NoteFold):
     """A run of a conversation that is to be told in a brief."""
+
+    kind: ClassVar[Kind] = Kind.RECAP  # it tells what a recap tells, for a story of an agent
+    prompt: ClassVar[str] = "brief"
+    most_parts: ClassVar[int] = MOST_PARTS
 
     delta: tuple[Message, ...]
     so_far: str = ""
@@ -74,99 +80,80 @@ class BriefNote:
     most_tokens: int = MOST_TOKENS
     """The cap."""
     pins: tuple[str, ...] = ()
-    """What must stand in it word for word, a short sentence each."""
-
-    @property
-    def kind(self) -> Kind:
-        """What kind of memory it is."""
-        return Kind.RECAP  # it tells what a recap tells, for a story of an agent
-
-    @property
-    def prompt(self) -> str:
-        """The name of its prompt."""
-        return "brief"
-
-    @property
-    def most_parts(self) -> int:
-        """In how many parts a model may be asked."""
-        return MOST_PARTS
-
-    def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
-        """The same for a run of the messages, after the brief of those before."""
-        return replace(self, delta=delta, so_far=so_far)
+    """Short sentences that must stand in it word for word."""
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
-        before = redacted(parse(self.so_far))
+        before = redact_brief(parse_brief(self.so_far))
         asked = min(self.most_tokens, MOST_TOKENS)
         words = max(80, int(asked * WORDS_PER_TOKEN) // 10 * 10)
-        system, user = fill(
+        system, user = fill_template(
             template,
             {
                 "length": f"At most {words} words.",
-                "previous": "(none yet)" if before.is_empty else as_data(render(before)),
-                "conversation": conversation_text(self.delta) or "(nothing)",
+                "previous": "(none yet)" if before.is_empty else defuse_tags(render_brief(before)),
+                "conversation": render_conversation(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
         )
         return ModelRequest(system, user, asked * 3 // 2 + 200, temperature=TEMPERATURE)
 
-    def judge(self, answer: str) -> Noted | Unusable:
+    def judge_text(self, text: str) -> Accepted | Refused:
         """The brief in a model's answer, with what it may not lose."""
-        text = without_reasoning(answer).strip()
-        brief = parse(text)
-        refused = self._refused(answer, text, brief)
+        answer = strip_reasoning(text).strip()
+        brief = parse_brief(answer)
+        refused = self._refused(text, answer, brief)
         if refused:
             return refused
         brief, dropped = self._without_talk_of_folding(brief)
-        before = parse(self.so_far)
+        before = parse_brief(self.so_far)
         wrong = find_wrong_language(_prose_of(self.delta, before), _prose(brief))
         if wrong:
-            return Unusable(f"it is in {wrong}; write in the language of the conversation", answer)
-        brief, back = with_sure_facts(brief, briefed(self.delta, before), before, self.pins)
+            return refuse_shape(f"it is in {wrong}; write in the language of the conversation")
+        brief, back = restore_facts(brief, write_brief(self.delta, before), before, self.pins)
         warnings = [f"spoke of the folding, left out: {one[:80]}" for one in dropped]
         warnings += [f"left out by the model, put back: {one[:80]}" for one in back]
-        return self._noted(brief, warnings)
+        return self._accept(brief, warnings)
 
-    def builtin(self) -> Noted:
+    def builtin(self) -> Accepted:
         """The brief by rules."""
-        brief = briefed(self.delta, parse(self.so_far))
+        brief = write_brief(self.delta, parse_brief(self.so_far))
         missing = [one for one in self.pins if one.strip() and one.strip() not in "\n".join(brief.items())]
-        return self._noted(joined(brief, constraints=missing), [])
+        return self._accept(extend_brief(brief, constraints=missing), [])
 
-    def _noted(self, brief: Brief, warnings: list[str]) -> Noted:
-        found = bounded(redacted(brief), self.most_tokens)
+    def _accept(self, brief: Brief, warnings: list[str]) -> Accepted:
+        found = bound_brief(redact_brief(brief), self.most_tokens)
         shed = [f"left out for want of room: {one[:80]}" for one in found.shed]
-        return Noted(render(found.brief), (*warnings, *shed))
+        return Accepted(render_brief(found.brief), warnings=(*warnings, *shed))
 
-    def _refused(self, answer: str, text: str, brief: Brief) -> Unusable | None:
+    def _refused(self, answer: str, text: str, brief: Brief) -> Refused | None:
         if not text:
-            return Unusable("it is empty", answer)
+            return refuse_shape("it is empty")
         if is_open_block(answer):
-            return Unusable("it is reasoning that never comes to an end", answer)
+            return refuse_shape("it is reasoning that never comes to an end")
         if len(text) > LONGEST_ANSWER or estimate_tokens(text) > RUNAWAY * self.most_tokens:
-            return Unusable("it is far too long", answer[:LONGEST_ANSWER])
+            return refuse_shape("it is far too long")
         if is_tool_call(text):
-            return Unusable("it is a tool call instead of a text", answer)
+            return refuse_shape("it is a tool call instead of a text")
         said = " ".join(brief.items()) or text
         if is_refusal(said) and (brief.is_empty or count_words(said) <= _SHORT):
-            return Unusable("the model declined", answer, final=True)
+            return DECLINED
         if len(_ECHOED.findall(text)) >= _ECHOES or self._copies(brief, text):
-            return Unusable("it copies the conversation instead of telling what matters", answer)
+            return refuse_shape("it copies the conversation instead of telling what matters")
         if brief.is_empty:
             titled = any(f"{title}\n" in f"{text}\n" for title in TITLES.values())
-            return Unusable("it says nothing" if titled else "it has none of the headings", answer)
-        news = sum(count_words(text_of(one)) for one in self.delta if one.role is not Role.SYSTEM)
-        if self.so_far and brief == parse(self.so_far) and news >= _MUCH:
-            return Unusable("it is the earlier brief, without what happened since", answer)
+            return refuse_shape("it says nothing" if titled else "it has none of the headings")
+        news = sum(count_words(read_text(one)) for one in self.delta if one.role is not Role.SYSTEM)
+        if self.so_far and brief == parse_brief(self.so_far) and news >= _MUCH:
+            return refuse_shape("it is the earlier brief, without what happened since")
         return None
 
     def _copies(self, brief: Brief, text: str) -> bool:
-        """Whether most of the answer stands in one message, word for word."""
+        """Return whether most of the answer stands in one message, word for word."""
         long = [one for one in brief.items() if len(one) >= _LONG_COPY]
         if sum(map(len, long)) < 0.6 * len(text):
             return False
-        said = " ".join(" ".join(text_of(one).split()) for one in self.delta)
+        said = " ".join(" ".join(read_text(one).split()) for one in self.delta)
         return all(" ".join(one.split()) in said for one in long)
 
     def _without_talk_of_folding(self, brief: Brief) -> tuple[Brief, list[str]]:
@@ -193,3 +180,100 @@ def _prose(brief: Brief) -> str:
 def _prose_of(delta: tuple[Message, ...], before: Brief) -> str:
     said = [one.text for one in delta if one.role in (Role.USER, Role.ASSISTANT)]
     return _CODE.sub(" ", "\n".join([_prose(before), *said]))
+
+
+OUTPUT_CHARACTERS = 2_000
+"""The characters of a tool's output that are told: beginning and end of a log say what it was and how it went."""
+
+ARGUMENTS_CHARACTERS = 1_000
+"""The characters of a call's arguments that are told: a command, or the head of a file that is written."""
+
+TEXT_CHARACTERS = 20_000
+"""The characters of one text that are told: what is longer was pasted."""
+
+_LOOKED_AT = 25_000
+"""Characters at either end of a text that are looked at, so that no secret is met half way."""
+
+_AT_THE_END = 0.4
+"""The share of a capped text that is its end: outputs tell what went wrong last."""
+
+_NAMES = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System", Role.TOOL: "Tool"}
+
+_OURS = re.compile(
+    r"^(?=[ \t]*(?:#{1,6}[ \t]*(?:User|Assistant|System|Tool)[ \t]*$|\[(?:tool|tool-result|tool-error)(?:[ \]]|$)))",
+    re.M | re.I,
+)
+_DATA_URL = re.compile(r"data:(?P<type>[\w.+/\-]{1,80});base64,(?P<data>[A-Za-z0-9+/=]{64,})")
+
+
+def render_conversation(messages: Iterable[Message], most_characters: int = OUTPUT_CHARACTERS) -> str:
+    """Messages in blocks, one for each that tells something; results stand under the calls they answer."""
+    blocks: list[list[str]] = []
+    calls = _Calls()
+    for message in messages:
+        lines = [line for part in message.parts if (line := _told(part, calls, most_characters))]
+        if not lines:
+            continue
+        if message.role is Role.TOOL and blocks:
+            blocks[-1] += lines
+        else:
+            blocks.append([f"## {_NAMES[message.role]}", *lines])
+    return defuse_tags("\n\n".join("\n".join(lines) for lines in blocks))
+
+
+class _Calls:
+    """The calls that wait for results, and whether several were made together: only then a result names its call."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, str] = {}
+        self._together = 0
+
+    def made(self, call: ToolCall) -> None:
+        self._together = self._together + 1 if self._waiting else 1
+        self._waiting[call.id] = call.name
+
+    def answered(self, call_id: str) -> str:
+        """The name to be told with this result."""
+        name = self._waiting.pop(call_id, "")
+        return f" {_one_line(name)}" if name and self._together > 1 else ""
+
+
+def _told(part: Part, calls: _Calls, most: int) -> str:
+    match part:
+        case Text(text):
+            return cap_text(_as_said(text), TEXT_CHARACTERS)
+        case ToolCall(_, name, arguments):
+            calls.made(part)
+            return f"[tool {_one_line(name)} {cap_text(_one_line(arguments) or '{}', ARGUMENTS_CHARACTERS)}]"
+        case ToolResult(call, text):
+            tag = "tool-error" if part.failed else "tool-result"
+            return f"[{tag}{calls.answered(call)}] {cap_text(_as_said(text), most) or '(empty)'}"
+        case Image(_, caption):
+            return f"[image: {redact(_one_line(caption))[:300]}]" if caption.strip() else "[image]"
+        case _:
+            return ""
+
+
+def _as_said(text: str) -> str:
+    """Return what was said, so that no line of it looks like ours."""
+    return _OURS.sub("\\\\", text.strip())
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def cap_text(text: str, most: int) -> str:
+    """At most so many characters of a text without its secrets, beginning and end, with the count of what was cut."""
+    text = _DATA_URL.sub(lambda found: f"[{found['type']}, {len(found['data']):,} characters]", text)
+    if len(text) <= 2 * _LOOKED_AT:
+        clear = redact(text)
+        cut = len(clear) - most
+        if cut <= 0:
+            return clear
+        first, last = clear, clear
+    else:
+        first, last = redact(text[:_LOOKED_AT]), redact(text[-_LOOKED_AT:])
+        cut = len(text) - most
+    end = int(most * _AT_THE_END)
+    return f"{first[: most - end].rstrip()}\n…[{cut:,} characters cut]…\n{last[len(last) - end :].lstrip()}"

@@ -1,16 +1,18 @@
 """Cast: what one character knows, kept up to date from what they witnessed.
 
-One note per character and update: their memory before, and new events. What must stay true: a message that the
-character did not witness is in no note of theirs, whoever makes the note; an answer about somebody else is not kept;
-what stands there after an update is at most five sentences and ten facts, whatever a model wrote; notes share nothing,
-so that one that fails changes nobody else.
+One note per character and update: their memory before, and new events. A message that the character did not witness is
+in no note of theirs, whoever makes the note. An answer about somebody else is not kept. After an update there are at
+most five sentences and ten facts, whatever a model wrote. Notes share nothing, so that one that fails changes nobody
+else. An answer may be the JSON object that was asked for, the same in lines like YAML, or a whole list of facts where a
+change was asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from previously.core.cast import Fact, Knowledge, cut_line, parse_knowledge
 from previously.core.json_values import clean
@@ -19,18 +21,27 @@ from previously.core.model_io import ModelRequest
 from previously.core.presence import may_know
 from previously.core.scripts import casefold, count_words
 from previously.core.versions import Kind
-from previously.folds.cast_answer import Wanted, wanted_in
-from previously.folds.cast_diff import applied, resolved
-from previously.folds.checks import brief
-from previously.folds.noting import MOST_PARTS, Noted, Unusable, canonical
-from previously.folds.rendering import Template, as_data, fill, transcript
+from previously.folds.cast_facts import CastAnswer, FactPointer, apply_diff, resolve_answer
+from previously.folds.checks import Accepted, Refused
+from previously.folds.checks.verdict import clip_words
+from previously.folds.fold import NoteFold
+from previously.folds.json_answer import (
+    LONGEST_ANSWER,
+    MOST_BRACKETS,
+    dump_canonical,
+    find_object,
+    read_text_value,
+    refuse_shape,
+)
+from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_transcript
 from previously.text.sentences import split_sentences
 
 MOST_SENTENCES = 5
 LEAST_SENTENCES = 3
 MOST_WORDS = 120
 MOST_CHARACTERS = 12 * MOST_WORDS
-"""How long a summary may be, in sentences, words and, where there are no words, characters."""
+"""The bounds of a summary, in sentences, words and, where there are no words, characters: a memory is read in each
+turn."""
 
 LONGEST_NAME = 60
 OUTPUT_TOKENS = 700
@@ -63,12 +74,15 @@ SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class CastNote:
-    """What one character has just witnessed, to be taken into their memory."""
+class CastFold(NoteFold):
+    """Messages that one character has just witnessed, to be taken into their memory."""
+
+    kind: ClassVar[Kind] = Kind.CAST
+    prompt: ClassVar[str] = "cast"
 
     name: str
     delta: tuple[Message, ...]
-    """What they witnessed. Whatever else it is made with is left out."""
+    """The messages they witnessed. Whatever else it is made with is left out."""
     so_far: str = ""
     """Their memory before, as canonical JSON; empty at first."""
     at: int = 0
@@ -83,80 +97,61 @@ class CastNote:
     @classmethod
     def of(
         cls, name: str, messages: Sequence[Message], *, so_far: str = "", at: int = 0, again: bool = False
-    ) -> CastNote:
+    ) -> CastFold:
         """The note for a character of a run of messages, witnessed or not."""
         return cls(name, tuple(messages), so_far, at, again)
 
     @property
-    def kind(self) -> Kind:
-        """What kind of memory it is."""
-        return Kind.CAST
-
-    @property
-    def prompt(self) -> str:
-        """The name of its prompt."""
-        return "cast"
-
-    @property
     def before(self) -> Knowledge:
-        """What they knew before."""
+        """Return what they knew before."""
         return parse_knowledge(self.so_far)
-
-    @property
-    def most_parts(self) -> int:
-        """In how many parts a model may be asked."""
-        return MOST_PARTS
-
-    def part(self, delta: tuple[Message, ...], so_far: str) -> CastNote:
-        """The same for a run of the messages, after what was noted of those before."""
-        return replace(self, delta=delta, so_far=so_far)
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
         before = self.before
         facts = "\n".join(f"{number}. {fact.text}" for number, fact in enumerate(before.facts, 1))
-        system, user = fill(
+        system, user = fill_template(
             template,
             {
-                "name": as_data(cut_line(self.name, LONGEST_NAME)),
-                "summary": as_data(before.summary) or "(nothing yet)",
-                "facts": as_data(facts) or "(no facts yet)",
-                "events": transcript(self.delta) or "(nothing)",
+                "name": defuse_tags(cut_line(self.name, LONGEST_NAME)),
+                "summary": defuse_tags(before.summary) or "(nothing yet)",
+                "facts": defuse_tags(facts) or "(no facts yet)",
+                "events": render_transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
         )
         return ModelRequest(system, user, OUTPUT_TOKENS, SCHEMA, TEMPERATURE)
 
-    def judge(self, answer: str) -> Noted | Unusable:
-        """What they know now, by a model's answer. An empty summary leaves the earlier one."""
-        wanted = wanted_in(answer)
-        if isinstance(wanted, Unusable):
+    def judge_text(self, text: str) -> Accepted | Refused:
+        """Return what they know now, by a model's answer. An empty summary leaves the earlier one."""
+        wanted = read_cast_answer(text)
+        if isinstance(wanted, Refused):
             return wanted
         if wanted.about and not is_self(wanted.about, self.name):
-            return Unusable(f"it is about {brief(wanted.about)}, not about {brief(self.name)}", answer)
+            return refuse_shape(f"it is about {clip_words(wanted.about)}, not about {clip_words(self.name)}")
         before = self.before
-        facts = applied(before.facts, resolved(before.facts, wanted, self._learnt))
-        summary, cut = bounded(wanted.summary)
+        facts = apply_diff(before.facts, resolve_answer(before.facts, wanted, self._learnt))
+        summary, cut = bound_summary(wanted.summary)
         now = Knowledge(summary or before.summary, facts)
-        if transcript(self.delta) and (now.is_empty or wanted.is_empty):
-            return Unusable("it tells nothing", answer)
-        return Noted(canonical(now.as_json()), _warnings(wanted, cut=cut))
+        if render_transcript(self.delta) and (now.is_empty or wanted.is_empty):
+            return refuse_shape("it tells nothing")
+        return Accepted(dump_canonical(now.as_json()), warnings=_warnings(wanted, cut=cut))
 
-    def builtin(self) -> Noted:
-        """What they knew before: without a model nothing is learnt."""
-        return Noted(canonical(self.before.as_json()))
+    def builtin(self) -> Accepted:
+        """Return what they knew before: without a model nothing is learnt."""
+        return Accepted(dump_canonical(self.before.as_json()))
 
     def _learnt(self, text: str) -> Fact:
         return Fact(text, self.at)
 
 
 def is_self(name: str, other: str) -> bool:
-    """Whether two names are one person's: the same, or one a part of the other."""
+    """Return whether two names are one person's: the same, or one a part of the other."""
     one, two = set(casefold(name).split()), set(casefold(other).split())
     return bool(one) and bool(two) and (one <= two or two <= one)
 
 
-def _warnings(wanted: Wanted, *, cut: bool) -> tuple[str, ...]:
+def _warnings(wanted: CastAnswer, *, cut: bool) -> tuple[str, ...]:
     warnings: list[str] = []
     if cut:
         warnings.append(f"the summary was cut to {MOST_SENTENCES} sentences and {MOST_WORDS} words")
@@ -169,7 +164,7 @@ def _warnings(wanted: Wanted, *, cut: bool) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def bounded(summary: str) -> tuple[str, bool]:
+def bound_summary(summary: str) -> tuple[str, bool]:
     """A summary of at most five sentences and so many words, and whether it had to be cut."""
     text = " ".join(clean(summary)[0].split())
     sentences = split_sentences(text)
@@ -194,3 +189,166 @@ def _first_words(sentence: str) -> str:
     while count_words(text) > MOST_WORDS:
         text = text[: len(text) * MOST_WORDS // count_words(text) - 1] if len(text) > MOST_WORDS else ""
     return text[:MOST_CHARACTERS].rstrip(",;: ")
+
+
+MOST_ITEMS = 40
+"""The most items of one list that are looked at: four times what a character keeps."""
+
+_SUMMARIES = ("summary", "new_summary")
+_ADDS = ("add", "added", "add_facts", "new_facts", "facts_to_add")
+_REMOVES = ("remove", "removed", "remove_facts", "delete", "facts_to_remove")
+_UPDATES = ("update", "updated", "update_facts", "updates", "facts_to_update")
+_WHOLE = ("key_facts", "facts", "keyfacts")
+_NAMES = ("character", "name", "character_name")
+_WRAPPERS = ("memory", "diff", "changes", "result", "answer")
+_FIELDS = frozenset((*_SUMMARIES, *_ADDS, *_REMOVES, *_UPDATES, *_WHOLE))
+
+_NUMBER = re.compile(r"(?:fact|no\.?|number|#)?\s*#?(\d{1,3})\.?", re.I)
+_LISTED = re.compile(r"\s*(?:\d{1,2}[.)]|[-*•])\s+(?=\S)")
+_FIELD_LINE = re.compile(r"\s*[\"'*]*(?P<key>[A-Za-z_ ]{2,24}?)[\"'*]*\s*:[\"'*]*(?:\s+(?P<value>.*))?$")
+_ITEM_LINE = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(?P<item>.*)$")
+_PAIR = re.compile(r"\s*[\"']?(?P<key>old|new|from|to)[\"']?\s*:\s*(?P<value>.*)$", re.I)
+_EMPTY = frozenset({"[]", "{}", "none", "null", "nothing", "n/a", "-", "(none)", "empty", "~"})
+
+
+def read_cast_answer(answer: str) -> CastAnswer | Refused:
+    """Return what an answer wants, or why it cannot be read."""
+    if answer.count("{") + answer.count("[") > MOST_BRACKETS:
+        return refuse_shape("it is nothing but brackets")
+    found = find_object(answer)
+    if isinstance(found, Refused) or not _fields_of(found):
+        lines = _from_lines(answer) if len(answer) <= LONGEST_ANSWER else {}
+        if not lines:
+            return found if isinstance(found, Refused) else refuse_shape("it has none of the fields asked for")
+        found = lines
+    fields = _fields_of(found)
+    return CastAnswer(
+        summary=" ".join(clean(read_text_value(_first(fields, _SUMMARIES)))[0].split()),
+        add=_texts(_first(fields, _ADDS)),
+        remove=_pointed(_first(fields, _REMOVES)),
+        update=_updates(_first(fields, _UPDATES)),
+        whole=_texts(_first(fields, _WHOLE)),
+        about=cut_line(read_text_value(_first(fields, _NAMES))),
+    )
+
+
+def _fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields by their plain names, out of a wrapping they may be in; empty where there are none of ours."""
+    fields = {_plain(key): value for key, value in given.items()}
+    if _FIELDS.isdisjoint(fields):
+        inner = [fields.get(name) for name in _WRAPPERS] + (list(fields.values()) if len(fields) == 1 else [])
+        for one in inner:
+            if isinstance(one, dict):
+                found = {_plain(key): value for key, value in one.items()}
+                if not _FIELDS.isdisjoint(found):
+                    return {**{name: fields[name] for name in _NAMES if name in fields}, **found}
+        return {}
+    return fields
+
+
+def _plain(key: object) -> str:
+    return "_".join(str(key).casefold().replace("-", " ").replace("_", " ").split())
+
+
+def _first(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
+    return next((fields[name] for name in names if name in fields), None)
+
+
+def _items(given: object) -> list[object]:
+    if isinstance(given, dict):
+        return list(given.values())[:MOST_ITEMS]
+    return list(given)[:MOST_ITEMS] if isinstance(given, list) else [given] if given is not None else []
+
+
+def _texts(given: object) -> tuple[str, ...]:
+    lines = (cut_line(_LISTED.sub("", _said(one), count=1)) for one in _items(given))
+    return tuple(line for line in lines if line and line.casefold() not in _EMPTY)
+
+
+def _said(given: object) -> str:
+    if isinstance(given, dict):
+        return next((given[key] for key in ("text", "fact", "new") if isinstance(given.get(key), str)), "")
+    return given if isinstance(given, str) else ""
+
+
+def _pointed(given: object) -> tuple[FactPointer, ...]:
+    return tuple(found for one in _items(given) if (found := _as_pointed(one)) is not None)
+
+
+def _as_pointed(given: object) -> FactPointer | None:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    if isinstance(given, dict):
+        given = next((given[key] for key in ("text", "fact", "old", "number", "id") if key in given), None)
+        if isinstance(given, int) and not isinstance(given, bool):
+            return given
+    if not isinstance(given, str):
+        return None
+    number = _NUMBER.fullmatch(given.strip())
+    if number:
+        return int(number[1])
+    line = cut_line(_LISTED.sub("", given, count=1))
+    return line if line and line.casefold() not in _EMPTY else None
+
+
+def _updates(given: object) -> tuple[tuple[FactPointer, str], ...]:
+    if isinstance(given, dict) and not {"old", "new", "from", "to"}.isdisjoint(given):
+        given = [given]
+    elif isinstance(given, dict):
+        given = [{"old": old, "new": new} for old, new in given.items()]
+    found: list[tuple[FactPointer, str]] = []
+    for one in _items(given):
+        if isinstance(one, str):  # new words of something that is not named
+            found += [("", text) for text in _texts([one])]
+        if not isinstance(one, dict):
+            continue
+        old = _as_pointed(next((one[key] for key in ("old", "from", "number", "id") if key in one), None))
+        new = _texts([next((one[key] for key in ("new", "to", "text") if key in one), None)])
+        if new:
+            found.append(("" if old is None else old, new[0]))
+    return tuple(found)
+
+
+def _from_lines(answer: str) -> dict[str, Any]:
+    """The fields in an answer of lines: `key: value`, and items below a key."""
+    fields: dict[str, Any] = {}
+    key = ""
+    for line in answer.replace("```", "\n").splitlines():
+        pair = _PAIR.match(re.sub(r"^\s*[-*•]\s+", "", line))
+        if pair and key in _UPDATES:
+            _put_pair(fields.setdefault(key, []), pair["key"].casefold(), _unquoted(pair["value"]))
+            continue
+        named = _FIELD_LINE.match(line)
+        name = _plain(named["key"]) if named else ""
+        if named and (name in _FIELDS or name in _NAMES):
+            key, value = name, _unquoted(named["value"] or "")
+            fields[key] = value if key in (*_SUMMARIES, *_NAMES) else _in_brackets(value)
+            continue
+        item = _ITEM_LINE.match(line)
+        if item and isinstance(fields.get(key), list):
+            fields[key].append(_unquoted(item["item"]))
+        elif key in _SUMMARIES and line.strip():
+            fields[key] = f"{fields[key]} {_unquoted(line)}".strip()
+    return {name: value for name, value in fields.items() if value} if not _FIELDS.isdisjoint(fields) else {}
+
+
+def _in_brackets(value: str) -> list[str]:
+    """The items of a list on one line."""
+    if value.startswith("[") and value.endswith("]"):
+        value = value[1:-1]
+        items = re.findall(r'"([^"]*)"', value) if '"' in value else value.split(",")
+        return [item for one in items if (item := _unquoted(one))]
+    return [value] if value else []
+
+
+def _put_pair(pairs: list[Any], key: str, value: str) -> None:
+    if not pairs or not isinstance(pairs[-1], dict) or key in pairs[-1]:
+        pairs.append({})
+    pairs[-1][key] = value
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip().rstrip(",").strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1]
+    return "" if text in (">", "|", ">-", "|-") or text.casefold() in _EMPTY else text

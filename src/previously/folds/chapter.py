@@ -11,43 +11,58 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from previously.core.messages import Message, Role, Text
 from previously.core.model_io import ModelReply, ModelRequest
 from previously.core.path import OnPath
 from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens, message_tokens
-from previously.core.versions import Kind
+from previously.core.versions import Cost, Kind
 from previously.folds.builtin.quotes import quote_whole
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, is_refusal, judge, judge_text, without_reasoning
-from previously.folds.noting import MOST_PARTS
-from previously.folds.read_update import END, Sections, cut_sections
-from previously.folds.rendering import Template, as_data, fill, form_blocks, told, transcript
+from previously.folds.checks import (
+    Accepted,
+    Refused,
+    TextRequest,
+    judge_text,
+)
+from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
+from previously.folds.prompts.templates import (
+    Template,
+    defuse_tags,
+    fill_template,
+    render_message,
+    render_transcript,
+    split_form,
+)
+from previously.folds.summary import parse_cuts, render_cuts
+from previously.folds.update_answer import END, Sections, judge_section, read_sections
 from previously.text.language import find_language
 
 TITLE, CHAPTER, SHORT, BACKBONE = "TITLE", "CHAPTER", "SHORT", "BACKBONE"
 PARTS = (TITLE, CHAPTER, SHORT, BACKBONE)
 CLOSING = (TITLE, SHORT, BACKBONE)
-"""What an update gives as well whose recap is the full form."""
+"""The parts that an update gives as well whose recap is the full form."""
 
 KINDS = {CHAPTER: Kind.CHAPTER, SHORT: Kind.SHORT, BACKBONE: Kind.BACKBONE}
 """The memory that each part becomes; the title stands with the short form."""
 
 _HEADINGS = {**{name: name for name in (*PARTS, END)}, "RECAP": CHAPTER, "NAME": TITLE}
-"""What a heading may be called: the first part is the recap, after all."""
+"""Other words for a heading: the first part is the recap, after all."""
 
 CLOSED = "closed"
-"""What a chapter carries whose short form was asked for with it, or is to be asked for."""
+"""The mark that a chapter carries whose short form was asked for with it, or is to be asked for."""
 
 FINAL_SCENE, FINAL_TOKENS = 6, 400
-"""How many of its last messages a chapter's full form is made from in any case, and how long these may be together:
+"""The last messages that a chapter's full form is made from in any case, and their length together in tokens:
 they say how it ended, and the recap tells them already."""
 
 SHORT_WORDS, LONGEST_SHORT = 80, 130
 """A short form has two or three sentences of 60 to 80 words; one half as long again still serves for lists."""
 
 ROOM = 1.45
-"""How much longer than asked a text may be, as for recaps: 450 words up to 650. "About" was met within a fifth."""
+"""The factor by which a text may be longer than asked, as for recaps: 450 words up to 650. "About" was met within a
+fifth."""
 
 FEWEST_WORDS, WORDS_SHARE = 60, 4
 """A full form has 60 words at least, and at most the recap's and a third of the words that are new (a quarter of their
@@ -61,15 +76,21 @@ GROWTH = 2
 """A backbone grows by at most half of its length with a chapter: after the first it would else retell it whole."""
 
 TITLE_WORDS, TITLE_CHARACTERS = 8, 80
-"""What is longer is a sentence and no title; six words are asked for."""
+"""The longest title: what is longer is a sentence; six words are asked for."""
 
 TOKENS_PER_WORD, SPARE_TOKENS = 2, 400
 """Tokens for a word, which leaves room for a text longer than asked; and for headings and a little thought."""
 
 
+CLOSING_TOKENS = 750
+"""The length of the question without what is known of the chapter, for a rehearsal: that of its instructions."""
+
+
 @dataclass(frozen=True, slots=True)
-class ChapterFold:
+class ChapterFold(FoldDefaults):
     """One chapter that has closed: what is known of it, and what is wanted."""
+
+    prompt: ClassVar[str] = "chapter"
 
     delta: tuple[Message, ...] = ()
     """Its last messages, in order."""
@@ -77,11 +98,11 @@ class ChapterFold:
     """The position of the first of them."""
     parts: tuple[str, ...] = PARTS
     title: str = ""
-    """What it is called; empty where it has no title yet."""
+    """The title; empty where it has none yet."""
     recap: str = ""
     """Its recap, or its full form where that is not asked for."""
     untold: bool = False
-    """Whether the recap does not tell its last messages yet."""
+    """True if the recap does not tell its last messages yet."""
     episodes: tuple[str, ...] = ()
     backbone: str = ""
     """The whole story before it."""
@@ -91,7 +112,7 @@ class ChapterFold:
     """Of the full form; 0 = no target."""
     backbone_words: int = 600
     again: bool = False
-    """Whether it was asked before and something provisional stands in its place."""
+    """True if it was asked before and something provisional stands in its place."""
     carry: str = ""
 
     @property
@@ -100,14 +121,21 @@ class ChapterFold:
         return next(kind for part, kind in KINDS.items() if part in self.parts)
 
     @property
-    def prompt(self) -> str:
-        """Return the name of its prompt."""
-        return "chapter"
+    def so_far(self) -> str:
+        """Return the recap, which every run goes on from."""
+        return self.recap
 
     @property
-    def most_parts(self) -> int:
-        """Return in how many parts a model may be asked."""
-        return MOST_PARTS
+    def words_read(self) -> int:
+        return sum(map(count_words, (self.recap, *self.texts))) + count_told(self.delta)
+
+    @property
+    def is_silent(self) -> bool:
+        return not (self.recap.strip() or self.episodes or render_transcript(self.delta))
+
+    @property
+    def has_builtin(self) -> bool:
+        return self.kind is not Kind.SHORT  # quotations make no short form
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -119,7 +147,10 @@ class ChapterFold:
         """Return how long the full form should be: shorter where there is little to tell."""
         if not self.words:
             return 0
-        new, recap = sum(estimate_tokens(told(one)) for one in self.delta) // WORDS_SHARE, count_words(self.recap)
+        new, recap = (
+            sum(estimate_tokens(render_message(one)) for one in self.delta) // WORDS_SHARE,
+            count_words(self.recap),
+        )
         most = max(self.words, min(recap, round(self.words * WHOLE)))
         return _round(min(most, max(FEWEST_WORDS, recap + new)))
 
@@ -136,8 +167,7 @@ class ChapterFold:
     @property
     def beside_tokens(self) -> int:
         """Return how many tokens the short form and the backbone may take."""
-        words = {SHORT: SHORT_WORDS, BACKBONE: self.spine_words}
-        return TOKENS_PER_WORD * sum(words.get(part, 0) for part in self.parts)
+        return TOKENS_PER_WORD * sum(self.words_beside.values())
 
     @property
     def output_tokens(self) -> int:
@@ -147,51 +177,45 @@ class ChapterFold:
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """Return the question for a model. `hint` says why its last answer could not be used."""
         values = {
-            "backbone": as_data(self.backbone.strip()) or "(nothing: this is the first chapter)",
-            "earlier": as_data("\n\n".join(self.earlier)) or "(none)",
-            "episodes": as_data("\n\n".join(f"- {' '.join(one.split())}" for one in self.episodes)) or "(none)",
-            "title": f", called {as_data(self.title)!r}" if self.title else "",
-            "recap": as_data(self.recap.strip()) or "(none yet)",
+            "backbone": defuse_tags(self.backbone.strip()) or "(nothing: this is the first chapter)",
+            "earlier": defuse_tags("\n\n".join(self.earlier)) or "(none)",
+            "episodes": defuse_tags("\n\n".join(f"- {' '.join(one.split())}" for one in self.episodes)) or "(none)",
+            "title": f", called {defuse_tags(self.title)!r}" if self.title else "",
+            "recap": defuse_tags(self.recap.strip()) or "(none yet)",
             "ending": "the recap does not tell them yet" if self.untold else "the recap tells them already",
-            "messages": transcript(self.delta) or "(none)",
+            "messages": render_transcript(self.delta) or "(none)",
             "form": self._form(template),
             "language": self._language,
             "hint": f"\n\n{hint}" if hint else "",
         }
-        system, user = fill(template, values)
+        system, user = fill_template(template, values)
         return ModelRequest(system, user, max_output_tokens=self.output_tokens)
 
     @property
     def _language(self) -> str:
         """Return in which language to answer. Where it is known and not English, it is named: models translate what is
         not said to stay."""
-        language = find_language("\n".join((self.recap, *map(told, self.delta))))
+        language = find_language("\n".join((self.recap, *map(render_message, self.delta))))
         if language in ("", None, "English"):
             return "Write in the language of the story; only the headings stay English."
         return f"Write in {language}, the language of the story; only the headings stay English."
 
     def _form(self, template: Template) -> str:
         words = f"about {self.chapter_words} words" if self.words else "as many words as it needs"
-        form = "\n\n".join(block for heading, block in form_blocks(template.form, PARTS) if heading in self.parts)
+        form = "\n\n".join(block for heading, block in split_form(template.form, PARTS) if heading in self.parts)
         return form.replace("about {{chapter_words}} words", words).replace("{{backbone_words}}", str(self.spine_words))
 
     def judge(self, reply: ModelReply) -> Accepted | Refused:
         """Return what may be kept of an answer: its own text, and beside it those other parts that are usable."""
-        if reply.tool_calls:
-            return Refused(Refusal.TOOL_CALL, "it called a tool instead of answering")
-        answer = without_reasoning(reply.text).strip()
-        if not answer:
-            return Refused(Refusal.EMPTY, "the answer is empty")
-        sections = cut_sections(answer, _HEADINGS)
-        if not sections.lines:
-            if reply.finish_reason == "content_filter" or is_refusal(answer):
-                return Refused(Refusal.REFUSAL, "the model declined")
-            return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.parts)}")
+        sections = read_sections(reply, _HEADINGS, self.parts)
+        if isinstance(sections, Refused):
+            return sections
         kept, unusable = self.judge_sections(sections, reply)
         if self.kind in unusable:
             return unusable[self.kind]
         beside = tuple((kind, one.text) for kind, one in kept.items() if kind is not self.kind)
-        return replace(kept[self.kind], warnings=tuple(one.reason for one in unusable.values()), beside=beside)
+        warnings = tuple(one.reason for one in unusable.values())
+        return replace(kept[self.kind], carry=self.carry, warnings=warnings, beside=beside)
 
     def judge_sections(self, sections: Sections, reply: ModelReply) -> tuple[dict[Kind, Accepted], dict[Kind, Refused]]:
         """Return which of the parts that were asked for may be kept, and why the others may not, by their kinds."""
@@ -201,37 +225,26 @@ class ChapterFold:
         for part, kind in KINDS.items():
             if part not in self.parts:
                 continue
-            verdict = self._judge_part(part, full, sections, reply)
+            verdict = judge_section(part, sections, reply, self._asked(part, full))
             if isinstance(verdict, Refused):
                 unusable[kind] = verdict
                 continue
             if part == CHAPTER:
                 full = verdict.text
             if part == SHORT:
-                verdict = replace(verdict, text=short_text(self._read_title(sections), verdict.text))
+                verdict = replace(verdict, text=render_short(self._read_title(sections), verdict.text))
             kept[kind] = verdict
         return kept, unusable
 
-    def _judge_part(self, part: str, full: str, sections: Sections, reply: ModelReply) -> Accepted | Refused:
-        text = sections.prose(part)
-        if not text:
-            return Refused(Refusal.SHAPE, f"there is nothing under {part}")
-        if reply.finish_reason == "length" and list(sections.lines)[-1] == part:
-            return Refused(Refusal.TRUNCATED, f"it was cut off within {part}")
-        # Whether the answer came to its end is judged here: what was cut off behind this text does it no harm.
-        verdict = judge(self._asked(part, full), replace(reply, text=text, finish_reason="stop"))
-        return replace(verdict, reason=f"{part}: {verdict.reason}") if isinstance(verdict, Refused) else verdict
-
-    def judge_own(self, text: str) -> Accepted | Refused:
-        """Return whether a text that came another way may be kept as its own."""
+    def judge_text(self, text: str) -> Accepted | Refused:
         part = {Kind.CHAPTER: CHAPTER, Kind.SHORT: SHORT}.get(self.kind, BACKBONE)
         return judge_text(self._asked(part, self.recap), text)
 
-    def _asked(self, part: str, full: str) -> Asked:
-        said = tuple(f"{one.speaker or ''}: {told(one)}" for one in self.delta)
+    def _asked(self, part: str, full: str) -> TextRequest:
+        said = tuple(f"{one.speaker or ''}: {render_message(one)}" for one in self.delta)
         told_of = (Message(Role.ASSISTANT, (Text(full),)),)
         if part == CHAPTER:
-            return Asked(
+            return TextRequest(
                 self.recap,
                 self.delta,
                 target_words=self.chapter_words,
@@ -241,7 +254,7 @@ class ChapterFold:
                 third_person=True,
             )
         if part == SHORT:  # it need not name everybody whom the full form names
-            return Asked(
+            return TextRequest(
                 "",
                 told_of,
                 target_words=SHORT_WORDS,
@@ -251,7 +264,7 @@ class ChapterFold:
                 sources=(*self.texts, self.recap, *said),
                 third_person=True,
             )
-        return Asked(
+        return TextRequest(
             self.backbone,
             told_of,
             target_words=self.spine_words,
@@ -266,42 +279,61 @@ class ChapterFold:
         title = " ".join(sections.prose(TITLE).split()).strip(" *_\"'“”„«».") if TITLE in self.parts else ""
         return title if count_words(title) <= TITLE_WORDS and len(title) <= TITLE_CHARACTERS else ""
 
-    def of_run(self, runs: Sequence[tuple[Message, ...]], recap: str) -> ChapterFold:
+    def take_run(self, runs: Sequence[tuple[Message, ...]], so_far: str) -> ChapterFold:
         """Return the same for the first of the runs that are left to ask, after this text. All but the last give the
         full form alone."""
         if len(runs) > 1:
-            return replace(self, delta=runs[0], recap=recap, parts=(CHAPTER,), earlier=(), untold=True)
-        return replace(self, delta=runs[0], recap=recap)
+            return replace(self, delta=runs[0], recap=so_far, parts=(CHAPTER,), earlier=(), untold=True)
+        return replace(self, delta=runs[0], recap=so_far)
 
-    def leaner(self) -> ChapterFold | None:
-        """Return a question that takes less room, for a small window: without earlier chapters, without episodes, then
-        for its own text alone; None if it cannot be made smaller."""
+    def find_leaner(self, *, fits_whole: bool, fits_run: bool) -> ChapterFold | None:  # noqa: ARG002
+        """Return a question without earlier chapters, without episodes, then for its own text alone."""
+        if fits_whole:
+            return None
         if self.earlier:
             return replace(self, earlier=())
         if self.episodes and (self.recap or self.delta):
             return replace(self, episodes=())
-        alone = self.alone()
+        alone = self.take_first_step()
         return alone if alone != self else None
 
-    def alone(self) -> ChapterFold:
+    def take_first_step(self) -> ChapterFold:
         """Return the question for its own text alone. What else was asked for is due by itself then."""
         own = {Kind.CHAPTER: (CHAPTER,), Kind.SHORT: (TITLE, SHORT), Kind.BACKBONE: (BACKBONE,)}[self.kind]
         return replace(self, parts=tuple(part for part in own if part in self.parts))
 
-    def builtin(self) -> tuple[str, tuple[tuple[Kind, str], ...]]:
-        """Return what is written without a model: quotations, and neither a title nor a short form."""
+    def explain_overflow(self, window_tokens: int) -> str:
+        return explain_window(window_tokens)
+
+    def count_growth(self, question: ModelRequest) -> int:  # noqa: ARG002
+        return self.recap_tokens
+
+    def builtin(self) -> Accepted:
+        """Return quotations, and neither a title nor a short form. Messages that the recap told no more, quotations of
+        it do not tell either."""
         full = self.recap
         if CHAPTER in self.parts:
             full = quote_whole([self.recap], self.words, self.delta, self.first)
         spine = quote_whole([self.backbone, full], self.backbone_words) if BACKBONE in self.parts else ""
+        carry = render_cuts(parse_cuts(self.carry))
         if self.kind is Kind.BACKBONE:
-            return spine, ()
-        return full if self.kind is Kind.CHAPTER else "", ((Kind.BACKBONE, spine),) if spine else ()
+            return Accepted(spine, carry)
+        beside = ((Kind.BACKBONE, spine),) if spine else ()
+        return Accepted(full if self.kind is Kind.CHAPTER else "", carry, beside)
+
+    def rehearse(self, *, by_model: bool) -> Rehearsal:
+        read = estimate_read(self)
+        full = {Kind.CHAPTER: self.chapter_words or read} if CHAPTER in self.parts else {}
+        words = full | self.words_beside
+        cost = Cost(int(by_model), read + CLOSING_TOKENS * by_model, sum(words.values()) * 4 // 3)
+        beside = tuple((kind, blank_text(count)) for kind, count in words.items() if kind is not self.kind)
+        return Rehearsal(Accepted(blank_text(words[self.kind]), self.carry if by_model else "", beside), cost)
 
     @property
-    def says_nothing(self) -> bool:
-        """Return whether there is nothing to tell."""
-        return not (self.recap.strip() or self.episodes or transcript(self.delta))
+    def words_beside(self) -> dict[Kind, int]:
+        """Return how long the short form and the backbone should be, of those that are asked for."""
+        words = {SHORT: SHORT_WORDS, BACKBONE: self.spine_words}
+        return {KINDS[part]: count for part, count in words.items() if part in self.parts}
 
 
 def _round(words: int) -> int:
@@ -323,12 +355,12 @@ def find_ending(run: Sequence[OnPath], untold: int) -> Sequence[OnPath]:
     return run[first:]
 
 
-def short_text(title: str, text: str) -> str:
+def render_short(title: str, text: str) -> str:
     """Return a title and a short form as the text of one version: a line, and a paragraph behind an empty one."""
     return "\n\n".join(filter(None, (title, " ".join(text.split()))))
 
 
-def short_of(text: str) -> tuple[str, str]:
+def parse_short(text: str) -> tuple[str, str]:
     """Return the title and the short form in the text of a version; an empty title where it has none."""
     title, between, short = text.partition("\n\n")
     return (title, short) if between else ("", text)

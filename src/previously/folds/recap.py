@@ -1,9 +1,9 @@
 """The recap: the rolling summary of the current chapter, link after link.
 
-Each link reads the text before it and a delta, never the history, so the cost of a fold follows the delta. What must
-stay true: the tail is never folded, not even in a short story; a delta is worth at least twice the recap it is folded
-into (unless there is no room left for it), so that all folds together read at most one and a half times the story;
-what is not due yet is a value with a reason.
+Each link reads the text before it and a delta, never the history, so the cost of a fold follows the delta. The tail is
+never folded, not even in a short story. A delta is worth at least twice the recap it is folded into (unless there is no
+room left for it), so that all folds together read at most one and a half times the story. What is not due yet is a
+value with a reason.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from previously.core.path import OnPath, Span, find_opening
 from previously.core.scripts import count_words
 from previously.core.tokens import message_tokens
 from previously.core.versions import LiveVersion
-from previously.folds.boundary import LAST_QUARTER, scene_ends
-from previously.folds.brief import MOST_TOKENS, BriefNote
-from previously.folds.builtin.quotes import text_now
-from previously.folds.rendering import told
+from previously.folds.boundary import LAST_QUARTER, is_scene_end
+from previously.folds.brief import MOST_TOKENS, BriefFold
+from previously.folds.builtin.quotes import renumber_live
+from previously.folds.prompts.templates import render_message
 
 AGAIN = "made anew"
 
@@ -31,7 +31,7 @@ and a half times the story."""
 
 
 class Timeline(StrEnum):
-    """What tells of the open chapter."""
+    """The kind of memory that tells of the open chapter."""
 
     RECAP = "recap"
     LIBRARIAN = "librarian"
@@ -40,13 +40,13 @@ class Timeline(StrEnum):
 
     @property
     def is_derived(self) -> bool:
-        """Whether it is put together from notes, not written from the messages."""
+        """Return whether it is put together from notes, not written from the messages."""
         return self in (Timeline.LIBRARIAN, Timeline.SCENES)
 
 
 @dataclass(frozen=True, slots=True)
 class RecapRules:
-    """When a recap is due and how long it should be."""
+    """The numbers that say when a recap is due and how long it should be."""
 
     tail_messages: int
     due_messages: int
@@ -55,7 +55,7 @@ class RecapRules:
     target_words: int
     """0 = no target."""
     chosen: bool = False
-    """Whether a person set one of the numbers by which a fold is due: then they hold as they are."""
+    """True if a person set one of the numbers by which a fold is due: then they hold as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ class FoldRules:
     chapter_words: int
     backbone_words: int
     review: bool
-    """Whether a person approves every fold."""
+    """True if a person approves every fold."""
     timeline: Timeline = Timeline.RECAP
     apply_after: int = 4
-    """How many of the newest fragments a librarian has not applied yet."""
+    """The number of the newest fragments that a librarian has not applied yet."""
     summary_characters: int = 12_000
     summary_target_characters: int = 9_000
     scene_messages: int = 0
@@ -121,11 +121,11 @@ def plan(
     pressure: bool = False,
     again_through: int = -1,
 ) -> Due | NotDue | NeedMore:
-    """Whether to fold, and what. `waiting` are messages from `first` on, in order, as many as have been read so far.
+    """Return whether to fold, and what. `waiting` are messages from `first` on, in order, as many as have been read so
+    far.
 
-    `pressure` says that a view had to leave out one of them: then whatever waits outside the tail is due. So is all
-    up to `again_through`, which provisional memory covers that is to be made anew.
-    """
+    `pressure` says that a view had to leave out one of them: then whatever waits outside the tail is due. So is all up
+    to `again_through`, which provisional memory covers that is to be made anew."""
     end = path_length - rules.tail_messages
     if end <= 0:
         there = f"{path_length} message{'s' if path_length != 1 else ''}"
@@ -136,7 +136,7 @@ def plan(
     outside = [item for item in waiting if item.position < end]
     parting = _between_units(outside)
     for count, item in enumerate(outside, 1):
-        words += count_words(told(item.entry.message))
+        words += count_words(render_message(item.entry.message))
         tokens += message_tokens(item.entry.message)
         if item.position == again_through:
             return Due(tuple(outside[:count]), AGAIN)
@@ -165,7 +165,7 @@ def _scene_end(items: Sequence[OnPath], count: int, parting: Collection[int]) ->
     """Return after how many messages a fold of `count` should end: with a scene that ends in its last quarter, if the
     text shows one by a rule or a heading."""
     for end in range(count, int(LAST_QUARTER * count), -1):
-        if end in parting and end < len(items) and scene_ends(items[end - 1], items[end]):
+        if end in parting and end < len(items) and is_scene_end(items[end - 1], items[end]):
             return end
     return count
 
@@ -186,24 +186,24 @@ def _reached(messages: int, words: int, tokens: int, rules: RecapRules) -> str:
     return f"{tokens} tokens" if tokens >= rules.due_tokens else ""
 
 
-def story_messages(items: Sequence[OnPath]) -> tuple[Message, ...]:
+def skip_opening(items: Sequence[OnPath]) -> tuple[Message, ...]:
     """The messages, without the opening, which is no event."""
     opening = len(find_opening(items)) if items and items[0].position == 0 else 0
     return tuple(item.entry.message for item in items[opening:])
 
 
-def first_position(items: Sequence[OnPath]) -> int:
+def find_first_position(items: Sequence[OnPath]) -> int:
     """The position of the first of them that `story_messages` keeps."""
-    return items[0].position + len(items) - len(story_messages(items)) if items else 0
+    return items[0].position + len(items) - len(skip_opening(items)) if items else 0
 
 
 BRIEF_TOKENS_PER_WORD = 1.5
 """A brief is full of paths and names, which take more than words do."""
 
 
-def brief_of(live: LiveVersion | None, due: Due, rules: FoldRules, *, again: bool = False) -> BriefNote:
+def plan_brief(live: LiveVersion | None, due: Due, rules: FoldRules, *, again: bool = False) -> BriefFold:
     """Return what to ask for this delta of an agent's conversation; `again` where something provisional stands in its
     place."""
     most = int(rules.recap.target_words * BRIEF_TOKENS_PER_WORD) or MOST_TOKENS
     again = again and due.reason == AGAIN
-    return BriefNote(story_messages(due.delta), text_now(live) if live else "", again, most)
+    return BriefFold(skip_opening(due.delta), renumber_live(live) if live else "", again, most)

@@ -1,13 +1,15 @@
-"""Whether something is a scene: `{summary, lorebooks}` as it must be, and as it should be.
+"""The checks of a scene: `{summary, lorebooks}` as it must be, and as it should be.
 
-Owns the structural rules, which refuse, and asks `scene_meaning` for the others, which never do. What must stay true:
-any object at all can be judged; every fault says where it is and what is wrong there; an empty list of entries is
-never a fault, since a scene may leave nothing to describe; sizes below what is asked for only warn.
+Structural rules refuse. Rules of meaning tell a summary, which says what happened, from an entry, which says what a
+thing is; they see the plain cases, mostly in English, and a model is asked once to mend what they find. Any object at
+all can be judged, and every fault says where it is. An empty list of entries is no fault, since a scene may leave
+nothing to describe.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -15,21 +17,22 @@ from typing import Any
 from previously.core.scene import TYPES, Signals
 from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
-from previously.folds import scene_meaning
-from previously.folds.checks import brief
+from previously.folds.checks.verdict import clip_words
+from previously.text.compare import find_terms
+from previously.text.sentences import QUOTED, split_sentences
 from previously.text.stopwords import is_generic
 
 MOST_SUMMARY_TOKENS = 500
 """A longer summary is refused."""
 
 SUMMARY_TOKENS = (100, 300)
-"""How long a summary should be."""
+"""The tokens a summary should have, as the prompt asks for them."""
 
 ENTRY_TOKENS = (50, 200)
-"""How long the content of an entry should be."""
+"""The tokens the content of an entry should have, as the prompt asks for them."""
 
 KEYWORDS = (2, 8)
-"""How many keywords an entry should have."""
+"""The number of keywords an entry should have, as the prompt asks for them."""
 
 LONGEST_NAME = 100
 """Characters; what is longer is no name but a sentence."""
@@ -39,18 +42,15 @@ HARD_LIMIT = 200
 
 _SIGNALS = tuple(one.name for one in fields(Signals))
 
-FIELDS = ("name", "type", "keywords", "content")
-"""What every entry must have."""
-
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """What is wrong, and where: `summary`, `lorebooks[2].keywords`."""
+class SceneFault:
+    """A fault and its place: `summary`, `lorebooks[2].keywords`."""
 
     where: str
     reason: str
     mendable: bool = dataclasses.field(default=False, compare=False)
-    """Whether it is one of meaning, for which a model is asked once more; then it only warns."""
+    """True if it is one of meaning, for which a model is asked once more; then it only warns."""
 
     def __str__(self) -> str:
         return f"{self.where} {self.reason}"
@@ -58,95 +58,95 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What was found: faults refuse, warnings do not."""
+    """The outcome of the checks: faults refuse, warnings do not."""
 
-    faults: tuple[Fault, ...]
-    warnings: tuple[Fault, ...]
+    faults: tuple[SceneFault, ...]
+    warnings: tuple[SceneFault, ...]
 
     @property
     def valid(self) -> bool:
-        """Whether it may be kept."""
+        """Return whether it may be kept."""
         return not self.faults
 
 
-def validate(given: object) -> Validation:
+def validate_scene(given: object) -> Validation:
     """Judge a scene memory, whatever it is."""
     if not isinstance(given, Mapping):
-        return Validation((Fault("scene", f"must be an object, not {_kind(given)}"),), ())
+        return Validation((SceneFault("scene", f"must be an object, not {_kind(given)}"),), ())
     faults = (*_summary_faults(given), *_list_faults(given), *_signal_faults(given))
     return Validation(faults, tuple(_warnings(given)))
 
 
-def _summary_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
+def _summary_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
     wrong = _text_fault(given, "summary")
     if wrong:
-        yield Fault("summary", wrong)
+        yield SceneFault("summary", wrong)
         return
     tokens = estimate_tokens(given["summary"])
     if tokens > MOST_SUMMARY_TOKENS:
-        yield Fault("summary", f"has about {tokens} tokens, over the limit of {MOST_SUMMARY_TOKENS}")
+        yield SceneFault("summary", f"has about {tokens} tokens, over the limit of {MOST_SUMMARY_TOKENS}")
 
 
-def _list_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
+def _list_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
     if "lorebooks" not in given:
         return
     entries = given["lorebooks"]
     if not isinstance(entries, list):
-        yield Fault("lorebooks", f"must be a list, not {_kind(entries)}")
+        yield SceneFault("lorebooks", f"must be a list, not {_kind(entries)}")
         return
     seen: dict[tuple[str, str], int] = {}
     for index, entry in enumerate(entries):
         where = f"lorebooks[{index}]"
         if not isinstance(entry, Mapping):
-            yield Fault(where, f"must be an object, not {_kind(entry)}")
+            yield SceneFault(where, f"must be an object, not {_kind(entry)}")
             continue
         yield from _entry_faults(where, entry)
         name, kind = entry.get("name"), entry.get("type")
         if isinstance(name, str) and isinstance(kind, str) and name.strip():
             first = seen.setdefault((casefold(name), casefold(kind)), index)
             if first != index:
-                yield Fault(where, f"has the same name and type as lorebooks[{first}]: {brief(name)}")
+                yield SceneFault(where, f"has the same name and type as lorebooks[{first}]: {clip_words(name)}")
 
 
-def _signal_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
+def _signal_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
     """The lists beside the entries need not be there; where they are, they hold texts."""
     for name in _SIGNALS:
         items = given.get(name, [])
         if not isinstance(items, list):
-            yield Fault(name, f"must be a list, not {_kind(items)}")
+            yield SceneFault(name, f"must be a list, not {_kind(items)}")
             continue
         for index, item in enumerate(items):
             if not isinstance(item, str):
-                yield Fault(f"{name}[{index}]", f"must be a text, not {_kind(item)}")
+                yield SceneFault(f"{name}[{index}]", f"must be a text, not {_kind(item)}")
 
 
-def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[Fault]:
+def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[SceneFault]:
     for field in ("name", "type", "content"):
         wrong = _text_fault(entry, field)
         if wrong:
-            yield Fault(f"{where}.{field}", wrong)
+            yield SceneFault(f"{where}.{field}", wrong)
         elif field == "type" and casefold(entry["type"]) not in TYPES:
-            yield Fault(f"{where}.type", f"{brief(entry['type'])!r} is not one of {', '.join(TYPES)}")
+            yield SceneFault(f"{where}.type", f"{clip_words(entry['type'])!r} is not one of {', '.join(TYPES)}")
         elif field == "name" and len(entry["name"]) > HARD_LIMIT:
-            yield Fault(f"{where}.name", f"has {len(entry['name'])} characters, over the limit of {HARD_LIMIT}")
+            yield SceneFault(f"{where}.name", f"has {len(entry['name'])} characters, over the limit of {HARD_LIMIT}")
     if "keywords" not in entry:
-        yield Fault(f"{where}.keywords", "is missing")
+        yield SceneFault(f"{where}.keywords", "is missing")
         return
     keywords = entry["keywords"]
     if not isinstance(keywords, list):
-        yield Fault(f"{where}.keywords", f"must be a list, not {_kind(keywords)}")
+        yield SceneFault(f"{where}.keywords", f"must be a list, not {_kind(keywords)}")
         return
     others = [one for one in keywords if not isinstance(one, str)]
     if others:
-        yield Fault(f"{where}.keywords", f"must hold texts only, not {_kind(others[0])}")
+        yield SceneFault(f"{where}.keywords", f"must hold texts only, not {_kind(others[0])}")
     elif not any(one.strip() for one in keywords):
-        yield Fault(f"{where}.keywords", "is empty")
+        yield SceneFault(f"{where}.keywords", "is empty")
     elif longest := max((len(one) for one in keywords if len(one) > HARD_LIMIT), default=0):
-        yield Fault(f"{where}.keywords", f"has one of {longest} characters, over the limit of {HARD_LIMIT}")
+        yield SceneFault(f"{where}.keywords", f"has one of {longest} characters, over the limit of {HARD_LIMIT}")
 
 
 def _text_fault(given: Mapping[str, Any], field: str) -> str:
-    """What is wrong with a field that must be a text; nothing where it is one."""
+    """Return what is wrong with a field that must be a text; nothing where it is one."""
     if field not in given:
         return "is missing"
     value = given[field]
@@ -155,59 +155,63 @@ def _text_fault(given: Mapping[str, Any], field: str) -> str:
     return "" if value.strip() else "is empty"
 
 
-def _warnings(given: Mapping[str, Any]) -> Iterator[Fault]:
-    """What should be otherwise in those parts that have the right shape."""
+def _warnings(given: Mapping[str, Any]) -> Iterator[SceneFault]:
+    """Return what should be otherwise in those parts that have the right shape."""
     summary = given.get("summary")
     summary = summary if isinstance(summary, str) and summary.strip() else ""
     if summary:
         yield from _size("summary", summary, SUMMARY_TOKENS)
-        described = scene_meaning.description_in(summary)
+        described = find_description(summary)
         if described:
-            yield Fault("summary", f"describes instead of telling what happened: {brief(described)}", mendable=True)
+            yield SceneFault(
+                "summary", f"describes instead of telling what happened: {clip_words(described)}", mendable=True
+            )
     entries = given.get("lorebooks")
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, Mapping):
             yield from _entry_warnings(f"lorebooks[{index}]", entry, summary)
 
 
-def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Iterator[Fault]:
+def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Iterator[SceneFault]:
     name, kind, content, keywords = (entry.get(field) for field in ("name", "type", "content", "keywords"))
     if isinstance(name, str) and len(name) > LONGEST_NAME:
-        yield Fault(f"{where}.name", f"has {len(name)} characters; a name is shorter")
+        yield SceneFault(f"{where}.name", f"has {len(name)} characters; a name is shorter")
     if isinstance(kind, str) and kind not in TYPES and casefold(kind) in TYPES:
-        yield Fault(f"{where}.type", f"should be written {casefold(kind)!r}")
+        yield SceneFault(f"{where}.type", f"should be written {casefold(kind)!r}")
     if isinstance(keywords, list):
         yield from _keyword_warnings(f"{where}.keywords", [one for one in keywords if isinstance(one, str)])
     if not isinstance(content, str) or not content.strip():
         return
     yield from _size(f"{where}.content", content, ENTRY_TOKENS)
-    told = scene_meaning.timeline_in(content, kind if isinstance(kind, str) else "")
+    told = find_timeline(content, kind if isinstance(kind, str) else "")
     if told:
-        yield Fault(f"{where}.content", f"tells what happened instead of what it is: {brief(told)}", mendable=True)
-    if summary and scene_meaning.repeats(summary, content):
-        yield Fault(f"{where}.content", "repeats the summary", mendable=True)
+        yield SceneFault(
+            f"{where}.content", f"tells what happened instead of what it is: {clip_words(told)}", mendable=True
+        )
+    if summary and repeats(summary, content):
+        yield SceneFault(f"{where}.content", "repeats the summary", mendable=True)
 
 
-def _keyword_warnings(where: str, keywords: list[str]) -> Iterator[Fault]:
+def _keyword_warnings(where: str, keywords: list[str]) -> Iterator[SceneFault]:
     least, most = KEYWORDS
     if keywords and not least <= len(keywords) <= most:
-        yield Fault(where, f"has {len(keywords)} keywords; {least} to {most} are best")
+        yield SceneFault(where, f"has {len(keywords)} keywords; {least} to {most} are best")
     blank = sum(1 for one in keywords if not one.strip())
     if blank and blank < len(keywords):
-        yield Fault(where, "has an empty keyword")
+        yield SceneFault(where, "has an empty keyword")
     for keyword in keywords:
         if keyword.strip() and is_generic(keyword):
-            yield Fault(where, f"has a generic keyword: {brief(keyword)!r}", mendable=True)
+            yield SceneFault(where, f"has a generic keyword: {clip_words(keyword)!r}", mendable=True)
 
 
-def _size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[Fault]:
+def _size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[SceneFault]:
     tokens = estimate_tokens(text)
     if not bounds[0] <= tokens <= bounds[1]:
-        yield Fault(where, f"has about {tokens} tokens; {bounds[0]} to {bounds[1]} are best")
+        yield SceneFault(where, f"has about {tokens} tokens; {bounds[0]} to {bounds[1]} are best")
 
 
 def _kind(value: object) -> str:
-    """What a value is, in words."""
+    """Return what a value is, in words."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float):
@@ -215,3 +219,105 @@ def _kind(value: object) -> str:
     if isinstance(value, str):
         return "a text"
     return "a list" if isinstance(value, list | tuple) else "an object"
+
+
+LONGEST_READ = 5_000
+"""Characters of a text that are looked at: all of any summary that can be kept, and more than an entry should have."""
+
+# A sentence that opens with one of these sets a place or a time: what follows its comma describes nobody.
+_SETTING = re.compile(
+    r"(?:In|At|On|After|Before|Near|Outside|Inside|By|From|During|When|While|As|Upon|Once|Later|Then|With|For|To|"
+    r"Under|Over|Along|Back|Despite|Since|Until|If|Without|Through|Beyond|Behind|Of|Among|Between)\b"
+)
+_APPOSITION = re.compile(
+    r"[A-Z][\w'’-]+, (?:an?|the) (?!(?:[\w'-]+ )?and\b)[a-z][\w'-]+,? (?!and\b)[\w'-]+[^,.;]{0,200}"
+)
+_FEATURES = (
+    "hair|eyes|beard|complexion|build|physique|skin|features|demeanou?r|personality|temperament|accent|posture|stature|"
+    "loyalties|reputation|architecture|atmosphere"
+)
+_LOOKS = re.compile(
+    rf"\b(?:with|has|had|have|having) (?!(?:her|his|their|its|the|my|your|no) )(?:[\w'-]+,? ){{1,4}}(?:{_FEATURES})\b|"
+    r"\b\w+-(?:haired|eyed|skinned|bearded)\b"
+)
+_IS_A = re.compile(
+    r"\b(?:is|was) an? (?:[a-z][\w-]*,? (?:and )?){1,3}"
+    r"(?:man|woman|girl|boy|person|figure|place|building|city|town|village|creature|warrior|rogue|site)\b"
+)
+
+
+def find_description(summary: str) -> str:
+    """The first words of a summary that describe someone or something; empty where none do."""
+    for sentence in split_sentences(QUOTED.sub('""', summary[:LONGEST_READ])):
+        found = _LOOKS.search(sentence) or _IS_A.search(sentence)
+        if not found and not _SETTING.match(sentence):
+            found = _APPOSITION.search(sentence)
+        if found:
+            return found.group()
+    return ""
+
+
+TELLING_TYPES = ("event", "lore", "document")
+"""Entries of these may well tell what happened."""
+
+_NEXT = re.compile(
+    r"(?:Then|Next|After that|Afterwards?|Finally|Meanwhile|Suddenly|Soon after|Moments later|Later that|"
+    r"The (?:next|following) \w+|That (?:night|evening|morning|day))\b|(?:,| and) then\b"
+)
+_ACTS = re.compile(
+    r"(?:(?:The )?[A-Z][\w'’-]+(?: (?:and|&) (?:the )?[A-Z][\w'’-]+)?|The [a-z]+) "
+    r"(?:then |finally |suddenly |quickly |slowly )?([a-z]+)\b"
+)
+_WENT = frozenset(
+    "went came ran fought found took gave met saw said told left fell broke drew struck flew rode slept woke stole "
+    "caught threw shot hit ate drank sang bought sold sent brought began became stood sat rose fled slew shook".split()
+)
+_STANDING = frozenset(
+    "lived owned loved served named called used trained married wanted believed trusted hated respected feared armed "
+    "located based dedicated wounded scarred skilled needed seemed appeared remained looked belonged kept".split()
+)
+
+
+def find_timeline(content: str, kind: str) -> str:
+    """The first words of an entry that tell what happened, where it mostly does that; empty where it does not."""
+    if kind.strip().lower() in TELLING_TYPES:
+        return ""
+    sentences = split_sentences(QUOTED.sub('""', content[:LONGEST_READ]))
+    acts = [sentence for sentence in sentences if _is_act(sentence)]
+    marks = [sentence for sentence in sentences if _NEXT.search(sentence)]
+    told = list(dict.fromkeys([*marks, *acts]))
+    several = len(told) >= 2 and (bool(marks) or len(acts) == len(sentences))
+    mostly = len(acts) >= 3 and len(acts) >= 0.6 * len(sentences)
+    alone = len(marks) == len(sentences) == 1
+    return told[0] if several or mostly or alone else ""
+
+
+def _is_act(sentence: str) -> bool:
+    found = _ACTS.match(sentence)
+    if not found:
+        return False
+    verb = found.group(1)
+    return verb in _WENT or (verb.endswith("ed") and len(verb) > 4 and verb not in _STANDING)
+
+
+COVERED = 0.8
+"""The share of an entry's telling words that make it a repetition when the summary has them all."""
+
+ALIKE = 0.8
+"""The share of their words that two sentences have in common when one repeats the other."""
+
+_LEAST_TERMS = 5
+
+
+def repeats(summary: str, content: str) -> bool:
+    """Return whether an entry says again what the summary says: nearly all of it, or one long sentence of it."""
+    summary, content = summary[:LONGEST_READ], content[:LONGEST_READ]
+    told, said = set(find_terms(summary)), set(find_terms(content))
+    if len(said) >= _LEAST_TERMS and len(said & told) >= COVERED * len(said):
+        return True
+    of_summary = [set(find_terms(sentence)) for sentence in split_sentences(summary)]
+    for sentence in split_sentences(content):
+        terms = set(find_terms(sentence))
+        if len(terms) > _LEAST_TERMS and any(len(terms & one) >= ALIKE * len(terms | one) for one in of_summary):
+            return True
+    return False

@@ -9,20 +9,36 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import ClassVar
 
 from previously.core.messages import Message, Role
 from previously.core.model_io import ModelReply, ModelRequest
-from previously.core.note import NO_NOTE, LoreItem, Note, parse_note, render_note, said_key
+from previously.core.note import NO_NOTE, LoreItem, Note, render_note, said_key
 from previously.core.scripts import casefold, count_words
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Kind
+from previously.core.versions import Cost, Kind
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, is_refusal, judge, judge_text, without_reasoning
-from previously.folds.noting import MOST_PARTS
-from previously.folds.read_update import (
+from previously.folds.checks import (
+    Accepted,
+    RefusalKind,
+    Refused,
+    TextRequest,
+    judge_text,
+)
+from previously.folds.context import NO_UPDATE_CONTEXT, UpdateContext
+from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
+from previously.folds.prompts.templates import (
+    Template,
+    defuse_tags,
+    fill_template,
+    name_speaker,
+    render_message,
+    split_form,
+)
+from previously.folds.update_answer import (
     EPISODE,
     HEADINGS,
     LISTS,
@@ -31,21 +47,19 @@ from previously.folds.read_update import (
     TEXTS,
     NoteReader,
     Sections,
-    cut_sections,
+    judge_section,
+    read_sections,
 )
-from previously.folds.rendering import Template, as_data, fill, form_blocks, speaker_of, told
 from previously.text.language import find_language
 from previously.text.names import HeardNames, find_unheard
 from previously.text.numbers import find_numbers
 
 UPDATED = "update"
-"""What a recap carries that an update made: its span has an episode and a note, or is to have them."""
+"""The mark that a recap carries which an update made: its span has an episode and a note, or is to have them."""
 
-CONTEXT_TOKENS = 2_700
-"""About what the question holds beside the new messages, judged from eleven folds: instructions and context."""
 
 ANSWER_TOKENS = 2_600
-"""What an answer may take: 1,300 to 1,950 were needed."""
+"""The room for an answer: 1,300 to 1,950 were needed."""
 
 TOKENS_PER_WORD, LISTS_TOKENS, SPARE_TOKENS = 2, 1_300, 400
 """Tokens for a word, which leaves room for a text longer than asked; for the lists beside the texts; and for headings
@@ -58,27 +72,30 @@ FEWEST_EPISODE_WORDS, MOST_EPISODE_WORDS = 60, 150
 """Below 60 words names are dropped; beyond 150 an episode retells."""
 
 EPISODE_ROOM, RECAP_ROOM = 2.0, 1.45
-"""How much longer than asked a text may be: a recap of 450 words up to 650. "About" was met within a fifth."""
+"""The factors by which a text may be longer than asked: a recap of 450 words up to 650. "About" was met within a
+fifth."""
 
 ROOM_WORDS = 80
 """But a short text may be so many words longer: a recap of 80 was given in 124, and every sentence of it was needed."""
-
-BRIDGE_CHARACTERS = 700
-"""How much of the end of the bridge is shown: it is where the new messages pick up."""
 
 PEOPLE = frozenset({"person", "character"})
 """The kinds whose names must have been heard: things are called by words of any kind."""
 
 MAY_BE_MISSING = 4
-"""How many of the eight lists an answer may leave out: some models skip those with nothing to say. One with fewer than
-half of them was not finished."""
+"""The number of the eight lists that an answer may leave out: some models skip those with nothing to say. One with
+fewer than half of them was not finished."""
 
 FIRST_LORE, LATER_LORE = 12, 6
-"""How many entries are asked for: a first fold meets everybody."""
+"""The number of entries that are asked for: a first fold meets everybody."""
+
+
+INSTRUCTION_TOKENS, REHEARSED_TOKENS = 1_200, 1_700
+"""For a rehearsal: what the instructions and headings of a question take, and about how long an answer is (1,300 to
+1,950 were seen)."""
 
 
 class Part(Enum):
-    """What of the answer is asked for."""
+    """The parts of the answer that are asked for."""
 
     WHOLE = (*TEXTS, *LISTS)
     TEXTS = TEXTS
@@ -101,55 +118,28 @@ class Part(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What the model is told beside the new messages."""
-
-    before: str = ""
-    """The story before this chapter."""
-    recap: str = ""
-    bridge: Message | None = None
-    known: tuple[LoreItem, ...] = ()
-    """The people and things that the new messages name, whole."""
-    others: tuple[str, ...] = ()
-    """All other people and things, a few words each."""
-    threads: tuple[tuple[str, str], ...] = ()
-    """The open threads, each with its id."""
-    state: tuple[str, ...] = ()
-    """Lines `Thing / aspect: value`."""
-    players: tuple[str, ...] = ()
-    """Who writes as a user, each with their character where that has another name."""
-    tellers: tuple[str, ...] = ()
-    """Who writes as the model."""
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Return every text the model is shown, for the checks: what they name has been heard of."""
-        entries = [f"{one.name} {' '.join(one.keywords)} {one.content}" for one in self.known]
-        threads = [text for _, text in self.threads]
-        bridge = [f"{speaker_of(self.bridge)}: {told(self.bridge)}"] if self.bridge else []
-        return (self.before, *entries, *self.others, *threads, *self.state, *bridge, *self.players, *self.tellers)
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateFold:
+class UpdateFold(FoldDefaults):
     """One update: the messages of a span, what is told beside them, and what is wanted."""
+
+    prompt: ClassVar[str] = "update"
+    splits_for_good: ClassVar[bool] = True
 
     delta: tuple[Message, ...]
     """The messages of the span, all of them, in order."""
-    context: Context = Context()
+    context: UpdateContext = NO_UPDATE_CONTEXT
     part: Part = Part.WHOLE
     recap_words: int = 450
     """0 = no target."""
     first: int = 0
     """The position of the first message of the span."""
     skipped: int = 0
-    """How many of the first messages are the opening, which is no event."""
+    """The number of the first messages that are the opening, which is no event."""
     offsets: tuple[int, ...] = ()
-    """Where each message stands in the span; none = one after the other from its beginning."""
+    """The place of each message in the span; none = one after the other from its beginning."""
     again: bool = False
-    """Whether it was asked before and something provisional stands in its place."""
+    """True if it was asked before and something provisional stands in its place."""
     closing: ChapterFold | None = None
-    """What else is wanted where a chapter ends with the span: its recap is the chapter's full form."""
+    """The chapter that ends with the span, with what else is wanted of it: the recap is its full form."""
 
     @property
     def kind(self) -> Kind:
@@ -157,25 +147,26 @@ class UpdateFold:
         return Kind.RECAP if self.part.has_recap else Kind.EPISODE if self.part.has_episode else Kind.NOTE
 
     @property
-    def prompt(self) -> str:
-        """Return the name of its prompt."""
-        return "update"
+    def so_far(self) -> str:
+        """Return the recap before the span."""
+        return self.context.recap
 
     @property
-    def most_parts(self) -> int:
-        """Return in how many parts a model may be asked."""
-        return MOST_PARTS
+    def words_read(self) -> int:
+        return sum(map(count_words, (self.context.recap, *self.context.texts))) + count_told(self.delta)
 
     @property
     def shown(self) -> list[tuple[int, Message]]:
         """Return the messages that tell something, each with its offset in the span: the n-th of them is `#n`."""
         places = self.offsets or range(len(self.delta))
-        return [(at, one) for at, one in zip(places, self.delta, strict=True) if at >= self.skipped and told(one)]
+        return [
+            (at, one) for at, one in zip(places, self.delta, strict=True) if at >= self.skipped and render_message(one)
+        ]
 
     @property
     def tokens(self) -> int:
         """Return how long the new messages are."""
-        return sum(estimate_tokens(told(one)) for _, one in self.shown)
+        return sum(estimate_tokens(render_message(one)) for _, one in self.shown)
 
     @property
     def episode_words(self) -> int:
@@ -191,30 +182,25 @@ class UpdateFold:
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """Return the question for a model. `hint` says why its last answer could not be used."""
-        context = self.context
         values = {
-            "voices": _voices(context),
-            "known": _known(context),
-            "before": as_data(context.before.strip()) or "(nothing: this is the first chapter)",
-            "recap": as_data(context.recap.strip()) or "(none yet)",
-            "threads": _lines([f"T{n} {text}" for n, (_, text) in enumerate(context.threads, 1)]),
-            "state": _lines(context.state),
-            "bridge": _bridge(context.bridge),
-            "messages": as_data(
-                "\n\n".join(f"#{n} {speaker_of(one)}: {told(one)}" for n, (_, one) in enumerate(self.shown, 1))
+            **self.context.render(),
+            "messages": defuse_tags(
+                "\n\n".join(
+                    f"#{n} {name_speaker(one)}: {render_message(one)}" for n, (_, one) in enumerate(self.shown, 1)
+                )
             ),
             "form": self._form(template),
             "language": self._language,
             "hint": f"\n\n{hint}" if hint else "",
         }
-        system, user = fill(template, values)
+        system, user = fill_template(template, values)
         return ModelRequest(system, user, max_output_tokens=self.output_tokens)
 
     @property
     def _language(self) -> str:
         """Return in which language to answer. Where it is known and not English, it is named: models translate what is
         not said to stay."""
-        language = find_language("\n".join(told(one) for _, one in self.shown))
+        language = find_language("\n".join(render_message(one) for _, one in self.shown))
         kept = "the words new, now, settled, earlier, ended and ends at"
         if language == "English":
             return f"Write in the language of the new messages; only the headings and {kept} stay English."
@@ -244,7 +230,7 @@ class UpdateFold:
             "{{episode_words}}": str(self.episode_words),
             "{{lore_entries}}": str(LATER_LORE if self.context.known or self.context.others else FIRST_LORE),
         }
-        blocks = dict(form_blocks(template.form, (*TEXTS, *CLOSING, *LISTS)))
+        blocks = dict(split_form(template.form, (*TEXTS, *CLOSING, *LISTS)))
         if self.part.has_episode and not self.part.has_recap:  # how both texts are written stands under the recap
             style = (
                 blocks[RECAP].rpartition("\n")[2].replace("Both texts are plain paragraphs", "Write plain paragraphs")
@@ -261,19 +247,13 @@ class UpdateFold:
     def judge(self, reply: ModelReply) -> Accepted | Refused:
         """Return what may be kept of an answer. The text is the recap, if one was asked for; episode and note stand
         beside it."""
-        if reply.tool_calls:
-            return Refused(Refusal.TOOL_CALL, "it called a tool instead of answering")
-        answer = without_reasoning(reply.text).strip()
-        if not answer:
-            return Refused(Refusal.EMPTY, "the answer is empty")
-        sections = cut_sections(answer, {**HEADINGS, **{part: part for part in self._closing_parts}})
-        if not sections.lines:
-            if reply.finish_reason == "content_filter" or is_refusal(answer):
-                return Refused(Refusal.REFUSAL, "the model declined")
-            return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.part.value)}")
+        headings = {**HEADINGS, **{part: part for part in self._closing_parts}}
+        sections = read_sections(reply, headings, self.part.value)
+        if isinstance(sections, Refused):
+            return sections
         texts: dict[str, Accepted] = {}
         for heading in (one for one in TEXTS if one in self.part.value):
-            verdict = self._judge_prose(heading, sections, reply)
+            verdict = judge_section(heading, sections, reply, self._asked(heading, _sums(sections)))
             if isinstance(verdict, Refused):
                 return verdict
             texts[heading] = verdict
@@ -309,34 +289,21 @@ class UpdateFold:
         if EPISODE in texts:
             beside.insert(0, (Kind.EPISODE, texts[EPISODE].text))
         if RECAP in texts:
-            return replace(texts[RECAP], warnings=tuple(dropped), beside=tuple(beside))
+            return replace(texts[RECAP], carry=UPDATED, warnings=tuple(dropped), beside=tuple(beside))
         if not beside:
             why = dropped[0] if dropped else "the lists are missing or not in the form that was asked for"
-            return Refused(Refusal.SHAPE, why)
-        return Accepted("", (), (), tuple(dropped), tuple(beside))
+            return Refused(RefusalKind.SHAPE, why)
+        return Accepted("", UPDATED, tuple(beside), tuple(dropped))
 
-    def _judge_prose(self, heading: str, sections: Sections, reply: ModelReply) -> Accepted | Refused:
-        text = sections.prose(heading)
-        if not text:
-            return Refused(Refusal.SHAPE, f"there is nothing under {heading}")
-        if reply.finish_reason == "length" and list(sections.lines)[-1] == heading:
-            return Refused(Refusal.TRUNCATED, f"it was cut off within {heading}")
-        # Whether the answer came to its end is judged here: what was cut off behind this text does it no harm.
-        asked, alone = self._asked(heading, _sums(sections)), replace(reply, text=text, finish_reason="stop")
-        verdict = judge(asked, alone)
-        if isinstance(verdict, Refused):
-            return replace(verdict, reason=f"{heading}: {verdict.reason}")
-        return verdict
-
-    def judge_recap(self, text: str) -> Accepted | Refused:
+    def judge_text(self, text: str) -> Accepted | Refused:
         """Return whether a recap that came another way may be kept."""
         return judge_text(self._asked(RECAP), text)
 
-    def _asked(self, heading: str, sums: str = "") -> Asked:
+    def _asked(self, heading: str, sums: str = "") -> TextRequest:
         is_recap = heading == RECAP
         shown = (*self.context.texts, sums)
         words = self.asked_words if is_recap else self.episode_words
-        return Asked(
+        return TextRequest(
             previous=self.context.recap if is_recap else "",
             delta=tuple(one for _, one in self.shown),
             target_words=words,
@@ -345,31 +312,62 @@ class UpdateFold:
             third_person=True,
         )
 
-    def of_run(self, runs: Sequence[tuple[Message, ...]], recap: str) -> UpdateFold:
+    def take_run(self, runs: Sequence[tuple[Message, ...]], so_far: str) -> UpdateFold:
         """Return the same for the first of the runs that are left to ask, after this recap. Pieces of a message that
         was cut all stand where the message stands."""
-        left = sum(len(told(one)) for run in runs for one in run)
+        left = sum(len(render_message(one)) for run in runs for one in run)
         places = self.offsets or range(len(self.delta))
         starts, at = [], 0
         for one in self.delta:
             starts.append(at)
-            at += len(told(one))
+            at += len(render_message(one))
         at -= left  # how much of all was read before these runs
         found: list[int] = []
         for one in runs[0]:
-            found.append(places[max(0, bisect_right(starts, at) - 1)] if told(one) else 0)
-            at += len(told(one))
+            found.append(places[max(0, bisect_right(starts, at) - 1)] if render_message(one) else 0)
+            at += len(render_message(one))
         closing = self.closing if len(runs) == 1 else None  # only the last run ends the chapter
-        context = replace(self.context, recap=recap)
+        context = replace(self.context, recap=so_far)
         return replace(self, delta=runs[0], offsets=tuple(found), context=context, closing=closing)
 
-    def builtin(self) -> tuple[str, tuple[tuple[Kind, str], ...]]:
-        """Return what is written without a model: a recap or episode of quotations, and a note that notes nothing."""
+    def take_first_step(self) -> UpdateFold:
+        """Return the question for the texts. The lists are due by themselves then."""
+        first = {Part.WHOLE: Part.TEXTS, Part.SPAN: Part.EPISODE}
+        return replace(self, part=first.get(self.part, self.part))
+
+    def find_leaner(self, *, fits_whole: bool, fits_run: bool) -> UpdateFold | None:
+        """Return a question without the end of the chapter, which is due by itself then; or for the texts alone."""
+        if self.closing and not fits_whole:
+            return replace(self, closing=None)
+        texts = self.take_first_step()
+        return texts if texts != self and not fits_run else None
+
+    def explain_overflow(self, window_tokens: int) -> str:
+        return explain_window(window_tokens)
+
+    def count_growth(self, question: ModelRequest) -> int:  # noqa: ARG002
+        return self.recap_tokens
+
+    def builtin(self) -> Accepted:
+        """Return a recap or episode of quotations, and a note that notes nothing."""
         said, first = self.delta[self.skipped :], self.first + self.skipped
         if self.part.has_recap:
-            return quote(self.context.recap, said, first, self.recap_words), ()
+            return Accepted(quote(self.context.recap, said, first, self.recap_words))
         episode = [(Kind.EPISODE, quote("", said, first, self.episode_words))] if self.part.has_episode else []
-        return "", (*episode, *([(Kind.NOTE, render_note(NO_NOTE))] if self.part.has_lists else []))
+        return Accepted("", beside=(*episode, *([(Kind.NOTE, render_note(NO_NOTE))] if self.part.has_lists else [])))
+
+    def rehearse(self, *, by_model: bool) -> Rehearsal:
+        read = estimate_read(self)
+        recap = blank_text(self.asked_words or read) if self.part.has_recap else ""
+        if not by_model:
+            return Rehearsal(Accepted(recap), Cost(0, read, len(recap) // 4))
+        kinds = [(Kind.EPISODE, self.part.has_episode), (Kind.NOTE, self.part.has_lists)]
+        beside = tuple((kind, "{}") for kind, wanted in kinds if wanted)
+        ending = self.closing.words_beside if self.closing and self.part.has_recap else {}
+        beside += tuple((kind, blank_text(count)) for kind, count in ending.items())
+        written = REHEARSED_TOKENS if self.part.has_lists else len(recap) // 4
+        cost = Cost(1, read + INSTRUCTION_TOKENS, written + sum(ending.values()) * 4 // 3)
+        return Rehearsal(Accepted(recap, UPDATED, beside), cost)
 
     @property
     def _writers(self) -> frozenset[str]:
@@ -408,7 +406,7 @@ class UpdateFold:
 
     def _without_strangers(self, note: Note, dropped: list[str]) -> Note:
         """Return a note without items that name somebody nobody has heard of; what is noted counts as heard later."""
-        said = [f"{speaker_of(one)}: {told(one)}" for _, one in self.shown]
+        said = [f"{name_speaker(one)}: {render_message(one)}" for _, one in self.shown]
         heard = HeardNames([*self.context.texts, self.context.recap, *said])
         language = find_language("\n".join(said)) or "English"
 
@@ -433,50 +431,3 @@ class UpdateFold:
 def _sums(sections: Sections) -> str:
     """Return the numbers of the state that an answer gives. Sums are reckoned there, and the texts may tell them."""
     return " ".join(one.written for line in sections.items(STATE) for one in find_numbers(line))
-
-
-def in_steps(asked: UpdateFold) -> UpdateFold:
-    """Return the first of two questions for a model that cannot answer all at once: for the texts. The lists are due by
-    themselves then."""
-    first = {Part.WHOLE: Part.TEXTS, Part.SPAN: Part.EPISODE}
-    return replace(asked, part=first.get(asked.part, asked.part))
-
-
-def joined_beside(before: Sequence[tuple[Kind, str]], after: Sequence[tuple[Kind, str]]) -> list[tuple[Kind, str]]:
-    """Return what two parts of one fold gave beside the recap. Where one of them has no note, there is none. What comes
-    with the end of a chapter only the last part can give."""
-    if not before:
-        return list(after)
-    first, second = dict(before), dict(after)
-    found: list[tuple[Kind, str]] = [one for one in after if one[0] not in (Kind.EPISODE, Kind.NOTE)]
-    if Kind.EPISODE in first and Kind.EPISODE in second:
-        found.append((Kind.EPISODE, f"{first[Kind.EPISODE]}\n\n{second[Kind.EPISODE]}"))
-    if Kind.NOTE in first and Kind.NOTE in second:
-        notes = parse_note(first[Kind.NOTE]), parse_note(second[Kind.NOTE])
-        lists = {one.name: (*getattr(notes[0], one.name), *getattr(notes[1], one.name)) for one in fields(Note)}
-        found.append((Kind.NOTE, render_note(Note(**lists))))
-    return found
-
-
-def _voices(context: Context) -> str:
-    """Return who writes, in a sentence or two; nothing where nobody has a name."""
-    players = f"Players write under the name: {', '.join(context.players)}." if context.players else ""
-    tellers = f"The storyteller writes under the name: {', '.join(context.tellers)}." if context.tellers else ""
-    return as_data(" ".join(filter(None, (players, tellers))))
-
-
-def _known(context: Context) -> str:
-    lines = [f"{one.name} | {one.type} | {', '.join(one.keywords)} | {one.content}" for one in context.known]
-    others = [f"Others in the story: {'; '.join(context.others)}"] if context.others else []
-    return _lines([*lines, *others])
-
-
-def _lines(lines: Sequence[str]) -> str:
-    return as_data("\n".join(" ".join(line.split()) for line in lines)) or "(none yet)"
-
-
-def _bridge(message: Message | None) -> str:
-    if message is None or not told(message):
-        return "(none: the story begins with the new messages)"
-    text = f"{speaker_of(message)}: {told(message)}"
-    return as_data(text if len(text) <= BRIDGE_CHARACTERS else f"…{text[-BRIDGE_CHARACTERS:]}")

@@ -15,8 +15,8 @@ from previously.core.errors import BadInput
 from previously.core.json_values import BrokenJson, clean_json, kind, parse_json, shown
 from previously.core.scene import Described, Scene
 from previously.core.tokens import estimate_tokens
-from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, validate
-from previously.folds.scene_shape import readable, scene_in, united
+from previously.folds.scene import forgive_shape, read_scene, unite_entries
+from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, validate_scene
 from previously.lore.keys import refine_keywords
 from previously.text.cuts import find_fitting_length
 from previously.text.sentences import split_sentences
@@ -59,7 +59,7 @@ def migrate(given: object) -> Scene:
     whole: Mapping[str, Any] = cleaned if isinstance(cleaned, dict) else {}
     if _is_older(whole):
         return _from_fields(whole)
-    scene = _check_scene(readable(whole))
+    scene = _check_scene(forgive_shape(whole))
     left = {name: whole[name] for name in (*TOLD_FIELDS, *ENTRY_FIELDS) if "summary" in whole and whole.get(name)}
     if not left:
         return scene
@@ -96,10 +96,12 @@ def _is_older(given: Mapping[str, Any]) -> bool:
 
 def _check_scene(given: Mapping[str, Any]) -> Scene:
     """Return the scene in the new structure, or refuse it; length alone is set right."""
-    faults = [one for one in validate(given).faults if not (one.where == "summary" and "over the limit" in one.reason)]
+    faults = [
+        one for one in validate_scene(given).faults if not (one.where == "summary" and "over the limit" in one.reason)
+    ]
     if faults:
         raise BadInput(f"This is no scene memory: {faults[0]}.")
-    scene = scene_in(given)
+    scene = read_scene(given)
     if estimate_tokens(scene.summary) <= MOST_SUMMARY_TOKENS:
         return scene
     return replace(_fit_scene(scene.summary, scene.entries), signals=scene.signals)
@@ -137,10 +139,10 @@ def _fit_scene(text: str, entries: tuple[Described, ...]) -> Scene:
     """Return a summary within its limit, and what found no room in an entry of its own."""
     summary = text.strip()
     if estimate_tokens(summary) <= MOST_SUMMARY_TOKENS:
-        return Scene(summary, united(entries))
+        return Scene(summary, unite_entries(entries))
     kept, rest = _cut(summary)
     overflow = Described(OVERFLOW, "event", (OVERFLOW,), rest)
-    return Scene(kept, united([*entries, overflow]))
+    return Scene(kept, unite_entries([*entries, overflow]))
 
 
 def _cut(text: str) -> tuple[str, str]:

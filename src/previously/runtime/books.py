@@ -12,10 +12,10 @@ from previously.core.errors import BadInput
 from previously.core.json_values import clean
 from previously.lore.books import LoreBook, parse_book
 from previously.lore.entry import KeyedEntry, find_problems
-from previously.runtime.lore_in_views import read_book_entries
-from previously.runtime.times import time_at
-from previously.storage.store import Store
-from previously.storage.tables.books import BookInfo
+from previously.memory.known import parse_kept_book
+from previously.runtime.clock import time_at
+from previously.storage.store import Store, StoryKey
+from previously.storage.tables.books import Book, BookInfo
 
 LONGEST_NAME = 200
 """Characters of a book's name: file names have no more."""
@@ -34,16 +34,18 @@ class Books:
         if not name or len(name) > LONGEST_NAME:
             raise BadInput(f"A book needs a name of 1 to {LONGEST_NAME} characters.")
         book = parse_book(given, name)
-        await self._store.keep_book(self._owner, name, json.dumps(given, ensure_ascii=False), at=time_at())
+        kept = Book(name, json.dumps(given, ensure_ascii=False), time_at())
+        await self._store.write(StoryKey(self._owner, 0), lambda tables: tables.books.keep(self._owner, kept))
         return book
 
     async def books(self) -> list[BookInfo]:
         """Return every book, by name."""
-        return await self._store.books(self._owner)
+        return await self._store.read(self._owner, lambda tables: tables.books.all(self._owner))
 
     async def book(self, name: str) -> list[tuple[KeyedEntry, list[str]]]:
         """Return the entries of a book, each with what keeps it from doing its work."""
-        return [(entry, find_problems(entry)) for entry in await read_book_entries(self._store, self._owner, name)]
+        book = await self._store.read(self._owner, lambda tables: tables.books.get(self._owner, name))
+        return [(entry, find_problems(entry)) for entry in parse_kept_book(book.body if book else None, name)]
 
     async def forget_book(self, name: str) -> None:
         """Destroy a book; stories that had it attached have it no more."""

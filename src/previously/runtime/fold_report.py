@@ -1,4 +1,4 @@
-"""What a call to fold did."""
+"""The report of a call to fold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from previously.core.path import Span
 from previously.core.versions import Cost, Kind, Status, Version
 from previously.folds.boundary import Boundary
-from previously.runtime.folder import Attempt
+from previously.runtime.writer import Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class FoldDone:
 
 @dataclass(frozen=True, slots=True)
 class FoldReport:
-    """What a call to fold did, and why it stopped."""
+    """All that a call to fold did, and why it stopped."""
 
     folds: tuple[FoldDone, ...]
     stopped: str
@@ -37,24 +37,24 @@ class FoldReport:
 
     @property
     def made(self) -> tuple[FoldDone, ...]:
-        """The folds that something came of."""
+        """Return the folds that something came of."""
         return tuple(fold for fold in self.folds if fold.status != Status.REFUSED.value)
 
     @property
     def calls(self) -> int:
-        """How many model calls were made."""
+        """Return the number of model calls."""
         return sum(fold.cost.calls for fold in self.folds)
 
 
 def done_of(version: Version, attempts: tuple[Attempt, ...], beside: tuple[str, ...] = ()) -> FoldDone:
-    """A fold in a report, the attempts on the way included in what it took."""
+    """Return a fold for a report, the attempts on the way included in what it took."""
     made = version.made
     cost = sum((attempt.cost for attempt in attempts), made.cost)
     return FoldDone(made.kind, made.scope, made.status.value, made.made_by, made.reason, made.span, cost, beside)
 
 
 def failed_of(folds: Sequence[FoldDone]) -> str:
-    """How many of the folds that were asked for nothing came of, in words; empty if something came of all."""
-    failed = sum(one.status == Status.REFUSED.value for one in folds)
+    """Return in words how many of the folds that were asked for nothing came of; empty if something came of all."""
+    failed = sum(fold.status == Status.REFUSED.value for fold in folds)
     some = f"{failed} of {len(folds)} that were asked for" if len(folds) > 1 else "what was asked for"
     return f"{some} could not be made, and what was there stays" if failed else ""

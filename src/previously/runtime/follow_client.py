@@ -14,23 +14,22 @@ from itertools import islice
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from previously.core.align import KnownEntry
+from previously.core.align import KnownEntry, choose_swipes
 from previously.core.digests import match_key
 from previously.core.errors import BadInput, HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role
 from previously.core.path import OnPath, Put, Reuse, Splice
+from previously.memory.presence import COMINGS, list_absent
 from previously.recognition.choose_story import Candidate, ClientRequest, PathMatch, choose_lookup_keys, find_tail
 from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
 from previously.recognition.client_marks import ChatNames
 from previously.recognition.follow import continue_message, keep_trimmed_reply, plan_fork, stamp_newest
 from previously.recognition.last_lists import LastList, LastLists, NearStory, select_spoken
 from previously.recognition.undo_postprocessing import Prefill
-from previously.runtime.presence import KINDS as PRESENCE
-from previously.runtime.presence import absent_of
-from previously.runtime.reading import persistently
-from previously.runtime.times import time_at
-from previously.runtime.transcript import with_swipes
+from previously.runtime.clock import time_at
+from previously.runtime.retry import retry_when_moved
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryInfo, StoryKey
+from previously.storage.tables import Tables
 
 T = TypeVar("T")
 
@@ -129,7 +128,7 @@ class ClientFollower:
         near = None if request.story else self._finder.find_near(request)
         lock = self._locks.setdefault(near.key if near else (request.owner, request.story), asyncio.Lock())
         async with lock:
-            return await persistently(lambda: self._follow(request, new_name, only_adding))
+            return await retry_when_moved(lambda: self._follow(request, new_name, only_adding))
 
     async def find(self, request: ClientRequest) -> ClientPlace | None:
         """Return where a list stands if it is what a path holds; None if it is not. Nothing is changed."""
@@ -146,7 +145,7 @@ class ClientFollower:
         try:
             branch = await self._put(place, drafts)
         except HeadMoved:
-            await persistently(lambda: self._put_late(place, drafts))
+            await retry_when_moved(lambda: self._put_late(place, drafts))
         else:
             self._move_head(place, branch.head)
 
@@ -240,7 +239,10 @@ class ClientFollower:
         witnesses = await self._find_witnesses(key, branch, names, surroundings.absent)
         if script:
             script = stamp_newest(script, time_at(), witnesses)
-            script = await with_swipes(self._store, key, branch.name, script, match_key)
+            script = await self._store.read(
+                key.owner,
+                lambda tables: choose_swipes(script, tables.snapshot(key, branch.name).siblings, match_key),
+            )
             branch = await self._store.apply(key, branch.name, script, at=time_at(), expected_head=branch.head)
         if candidate.change.attributes:
             await self._store.set_attributes(key, candidate.change.attributes)
@@ -328,11 +330,11 @@ class _StoryFinder:
     async def _find_named(self, owner: str, name: str) -> tuple[StoryInfo | None, str]:
         """Return the story of that name, and its header."""
 
-        async def read(store: Store) -> tuple[StoryInfo | None, str]:
-            info = await store.story(owner, name)
-            return info, await store.header(info.key) if info else ""
+        def read(tables: Tables) -> tuple[StoryInfo | None, str]:
+            info = tables.stories.named(owner, name)
+            return info, tables.stories.kept(info.key, "header") if info else ""
 
-        return await self._store.at_one_moment(owner, read)
+        return await self._store.read(owner, read)
 
     async def _find_held(self, request: ClientRequest) -> _BranchMatch | None:
         """Return the best of the stories that hold some messages of a list."""
@@ -441,7 +443,7 @@ def _hash_spoken(client_list: ClientList) -> list[int]:
 async def _read_surroundings(store: Store, key: StoryKey, branch: str) -> _Surroundings:
     length = (await store.branch(key, branch)).messages
     newest = await store.path(key, branch, length - 1, length - 1) if length else []
-    absent = absent_of(await store.marks(key, branch, PRESENCE))
+    absent = list_absent(await store.marks(key, branch, COMINGS))
     return _Surroundings((await store.branch(key)).name, tuple(absent), newest[0] if newest else None)
 
 

@@ -1,7 +1,7 @@
 """Making, listing and removing the keys by which a server knows on whose behalf a client asks.
 
-What must stay true: a key is known to whoever made it and to nobody else. It is given back once, when it is made; what
-is kept of it, and what any error says, cannot be turned back into it.
+Only whoever made a key knows it. It is given back once, when it is made; what is kept of it, and what any error says,
+cannot be turned back into it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ from secrets import token_urlsafe
 
 from previously.core.errors import BadInput
 from previously.core.json_values import clean
-from previously.runtime.times import time_at
-from previously.storage.store import Store
+from previously.runtime.clock import time_at
+from previously.storage.store import Store, StoryKey
 from previously.storage.tables.keys import ENDING, KEY_PREFIX, NOBODY, AccessKey, hash_key
 
 LOCAL_OWNER = "local"
-"""Who owns the stories of a person's own machine."""
+"""The owner of the stories on a person's own machine."""
 
 KEY_BYTES = 32
 LONGEST_NAME = 200
 """Characters of a name or an owner: more is a slip, and would not fit every index."""
+
+NO_STORY = StoryKey(NOBODY, 0)
+"""Keys are nobody's, and in no story."""
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -37,20 +40,20 @@ class Keys:
         check_owner(owner)
         key = KEY_PREFIX + token_urlsafe(KEY_BYTES)
         kept = AccessKey(name, owner, hash_key(key), key[-ENDING:], time_at())
-        await self._store.add_key(kept)
+        await self._store.write(NO_STORY, lambda tables: tables.keys.add(kept))
         return key, kept
 
     async def keys(self) -> list[AccessKey]:
         """Every key by name, as far as it is kept."""
-        return await self._store.keys()
+        return await self._store.read(NOBODY, lambda tables: tables.keys.all())
 
     async def remove_key(self, name: str) -> AccessKey:
         """Take a key away. `BadInput` if there is none of that name."""
-        return await self._store.remove_key(name)
+        return await self._store.write(NO_STORY, lambda tables: tables.keys.remove(name))
 
     async def owner_of_key(self, hashed: bytes) -> str | None:
-        """Whose stories the key of that hash (`storage.tables.keys.hash_key`) opens; None if it is none of ours."""
-        return await self._store.owner_of(hashed)
+        """Return whose stories the key of that hash (see `key_hash`) opens; None if it is none of ours."""
+        return await self._store.read(NOBODY, lambda tables: tables.keys.owner_of(hashed))
 
 
 def check_owner(owner: str) -> None:

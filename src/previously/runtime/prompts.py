@@ -6,8 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from previously.core.errors import BadInput
-from previously.folds.rendering import Template, parse_template
-from previously.folds.request import PLACEHOLDERS
+from previously.folds.prompts.templates import PLACEHOLDERS, Template, parse_template
 
 
 def load_prompts(folder: Path | None = None) -> dict[str, Template]:

@@ -20,7 +20,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.app import Memory, model_at
 from previously.runtime.follow_client import ClientFollower
-from previously.runtime.story import Story
 from previously.server.background_folds import BackgroundFolds
 from previously.server.callers import Callers
 from previously.server.chat import Chat
@@ -36,6 +35,7 @@ from previously.server.pending_turns import PendingTurns
 from previously.server.refusals import Refusal, answer_refusal
 from previously.server.turn import ChatTurns
 from previously.server.upstream import Facts, Upstream
+from previously.story.story import Story
 from previously.wire.interface import INTERFACES
 
 log = logging.getLogger("previously.server")

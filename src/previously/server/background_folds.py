@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from previously.runtime.fold_report import FoldReport
-from previously.runtime.story import Story
 from previously.server.upstream import Facts
+from previously.story.story import Story
 
 log = logging.getLogger("previously.server")
 

@@ -17,8 +17,8 @@ from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask
 from previously.recognition.commands import COMMANDS, MARK, Command
 from previously.runtime.follow_client import ClientFollower
-from previously.runtime.story import Story
 from previously.server.chat_request import ChatRequest
+from previously.story.story import Story
 from previously.view.view import Section, View
 
 MOST_LINES = 40

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from previously.core.model_io import FailureKind
-from previously.folds.briefs.pins import newest_request
+from previously.folds.conversation.pins import find_newest_request
 from previously.server.chat_request import ChatRequest
 from previously.server.upstream_messages import ANSWER_TOKENS, RESERVE, find_budget
 from previously.wire.errors import collect_error_words, find_counted_tokens, find_named_window, judge_failure
@@ -80,7 +80,7 @@ def compute_window(request: ChatRequest, budget_tokens: int) -> int:
 
 def remove_media(raws: Sequence[Raw], interface: Interface) -> list[Raw]:
     """Return the messages with a few words in place of older pictures and files."""
-    asked = newest_request([interface.parse_raw(raw).message for raw in raws])
+    asked = find_newest_request([interface.parse_raw(raw).message for raw in raws])
     newest = {asked, len(raws) - 1}
     return [raw if at in newest else _replace_media(raw, interface) for at, raw in enumerate(raws)]
 

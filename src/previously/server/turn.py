@@ -20,12 +20,12 @@ from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, clean_draft
 from previously.recognition.client_list import ClientList
 from previously.runtime.follow_client import ClientFollower, ClientPlace
-from previously.runtime.story import Story
 from previously.server.chat_request import ChatRequest
 from previously.server.overflow import Overflow, compute_window, remove_media, shrink_budget
 from previously.server.pending_turns import PendingTurns
 from previously.server.upstream import UNKNOWN_WINDOW_TOKENS
 from previously.server.upstream_messages import UpstreamViews, count_sent_tokens, cut_client_list, find_budget
+from previously.story.story import Story
 from previously.view.turn import remove_echoes
 from previously.view.view import View
 from previously.wire.interface import Raw

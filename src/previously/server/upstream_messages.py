@@ -23,13 +23,13 @@ from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Message, Role, Text, ToolResult
 from previously.core.pairing import find_units
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.briefs.pins import newest_request
+from previously.folds.conversation.pins import find_newest_request
 from previously.recognition.client_list import ClientMessage
 from previously.recognition.commands import find_command_messages
 from previously.recognition.undo_postprocessing import split_single_text
 from previously.runtime.follow_client import ClientPlace
-from previously.runtime.story import Story
 from previously.server.chat_request import ChatRequest
+from previously.story.story import Story
 from previously.view.render import PlacedMessage, ViewPart, place_messages
 from previously.view.view import Furniture, View
 from previously.wire.interface import Interface, Raw
@@ -294,7 +294,7 @@ def _find_needed(view: View, place: ClientPlace, request: ChatRequest) -> list[i
         return []
     shown = set(view.tail_positions)
     messages = [piece.message for piece in place.pieces]
-    asked = newest_request(messages)
+    asked = find_newest_request(messages)
     together = next((unit for unit in find_units(messages) if asked in unit), range(0))
     needed = set() if asked is None or place.positions[asked] in shown else set(together)
     if request.interface.begins_with_user:
@@ -312,7 +312,7 @@ def choose_messages(
     result without its call. The newest stay in any case."""
     leading = next((at for at, message in enumerate(messages) if message.role is not Role.SYSTEM), len(messages))
     rest = [set(range(unit.start + leading, unit.stop + leading)) for unit in find_units(messages[leading:])]
-    asked = newest_request(messages)
+    asked = find_newest_request(messages)
     kept: set[int] = set().union(*rest[-1:], *(unit for unit in rest if asked in unit))
     if begins_with_user:
         kept |= _find_turn_start(messages, min(kept, default=leading), leading)

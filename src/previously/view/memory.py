@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.path import Span
-from previously.core.quote_lines import is_line_at, is_within_line, parse_line
 from previously.core.tokens import Counter
-from previously.text.sentences import find_starts
+from previously.text.cuts import cut_lines, cut_sentences
 from previously.view.view import LeftOut, Reason, Section
 
 HEADINGS = {
@@ -36,16 +35,6 @@ STALE = "(Written before an earlier message was changed.)"
 
 LISTS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
 """The sections that are lists, the most important item first. They stand for no messages."""
-
-GAP = "[…]"
-"""Stands where sentences are missing, so that nobody reads two that were apart as one thought."""
-
-OPENING_SHARE = 3
-"""A third of the sentences kept, and no more than the first paragraph, are the opening: it says who and where in a
-sentence or two, and what is newest is asked for more often."""
-
-_QUOTES = frozenset('"“”„«»「」『』')
-"""Marks that come in pairs, whatever the language opens and closes with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,58 +189,3 @@ def _find_first_to_go(memories: Sequence[Remembered], section: Section) -> int |
     """Return which text of a section gives way first: the oldest, and of episodes one that another text stands for."""
     places = [index for index, memory in enumerate(memories) if memory.section is section and memory.text]
     return min(places, key=lambda index: (memories[index].beside is None, index), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A text that can be cut: the more goes, the less is left."""
-
-    units: int
-    """Of how many sentences or lines it consists; all but one of them can go."""
-    without: Callable[[int], str]
-    """Return the text without so many of them."""
-    what: Callable[[int], str]
-    """Say what goes then."""
-
-
-def cut_lines(text: str) -> Cut:
-    """Return the cut of a text that says what matters most first: its last lines go."""
-    lines = text.splitlines()
-    return Cut(
-        len(lines),
-        lambda gone: "\n".join(lines[: len(lines) - gone]),
-        lambda gone: f"the last {gone} of {len(lines)} lines",
-    )
-
-
-def cut_sentences(text: str) -> Cut:
-    """Return the cut of any other text."""
-    starts = find_cut_starts(text)
-    if any(parse_line(line) for line in text.splitlines()):
-        return Cut(
-            len(starts),
-            lambda gone: text[starts[gone] :],
-            lambda gone: f"the first {gone} of {len(starts)} sentences",
-        )
-    paragraph = text.find("\n\n")
-    opening = sum(start < paragraph for start in starts) if paragraph > 0 else len(starts)
-
-    def without(gone: int) -> str:
-        kept = len(starts) - gone
-        first = min(opening, max(1, kept // OPENING_SHARE)) if kept > 1 else 0
-        newest = text[starts[first + gone] :]
-        return f"{text[: starts[first]].rstrip()} {GAP} {newest}" if first else newest
-
-    return Cut(len(starts), without, lambda gone: f"{gone} of {len(starts)} sentences")
-
-
-def find_cut_starts(text: str) -> list[int]:
-    """Return where sentences begin at which a text can be cut: not inside a quotation, even one that runs over several
-    paragraphs, nor inside a line that quotes."""
-    starts, quotes, at = [0], 0, 0
-    for start in find_starts(text)[1:]:
-        quotes += sum(mark in _QUOTES for mark in text[at:start])
-        at = start
-        if is_line_at(text, start) or (quotes % 2 == 0 and not is_within_line(text, start)):
-            starts.append(start)
-    return starts

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from previously.core.messages import Image, Message, Role, ToolCall, message
 from previously.core.quote_lines import PROMISES, parse_line, renumber
 from previously.core.scripts import count_words
-from previously.folds.applying import compacted
 from previously.folds.builtin.quotes import MOST_PROMISES, is_promise, quote, quote_whole
+from previously.folds.summary import compact_summary
 from tests.quotations import faults
 
 SALT = (
@@ -132,7 +132,7 @@ def test_numbers_move_with_their_messages() -> None:
 
 
 def test_a_line_behind_a_cut_is_a_line() -> None:
-    text = compacted("\n".join(f"#{at} A: “Day {at} came and went.”" for at in range(1, 20)), 200, 150)
+    text = compact_summary("\n".join(f"#{at} A: “Day {at} came and went.”" for at in range(1, 20)), 200, 150)
     assert text.startswith("... #16 A: ")
     assert parse_line(text.partition("\n")[0]) == (16, "A", ["Day 16 came and went."])
     assert renumber(text, -2).startswith("... #14 A: ")

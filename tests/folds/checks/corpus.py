@@ -17,7 +17,7 @@ from typing import Any
 from previously.core.messages import Message, message
 from previously.core.model_io import ModelReply, Usage
 from previously.core.scripts import count_words
-from previously.folds.checks import Asked
+from previously.folds.checks import TextRequest
 from previously.text.sentences import split_sentences
 
 HERE = Path(__file__).parent
@@ -53,7 +53,7 @@ class Case:
 
     label: str
     set: str
-    asked: Asked
+    asked: TextRequest
     reply: ModelReply
 
 
@@ -86,8 +86,8 @@ def prompt_of(scene: Scene) -> str:
     return f"{rules}\n## Recap so far\n\n{earlier}\n\n## New messages\n\n{transcript(scene)}\n\n## New recap\n"
 
 
-def asked_of(scene: Scene) -> Asked:
-    return Asked(scene.previous, scene.messages, prompt_of(scene), scene.target)
+def asked_of(scene: Scene) -> TextRequest:
+    return TextRequest(scene.previous, scene.messages, scene.target)
 
 
 def reply_of(text: str, finish: str | None = "stop", *, reasoning: str = "", tool_calls: bool = False) -> ModelReply:
@@ -258,7 +258,7 @@ def _variants(index: int, recap: Recap) -> list[Case]:
         if case:
             found.append(case)
     if index % 3 == 0:
-        found.append(_case("no prompt, no target", recap, text, prompt="", target_words=0))
+        found.append(_case("no target", recap, text, target_words=0))
     if index % 4 == 0 and scene.previous:
         found.append(_case("as an addition", recap, f"{scene.previous} {text}", target_words=max(scene.target, 400)))
     return found

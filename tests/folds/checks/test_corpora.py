@@ -7,28 +7,45 @@ from collections import Counter
 import pytest
 
 from previously.core.scripts import count_words
-from previously.folds.checks import Accepted, Refusal, Refused, judge, judge_text
+from previously.folds.checks import Accepted, RefusalKind, Refused, judge, judge_text
 from tests.folds.checks import corpus
 
 EXPECTED = {
-    "empty": {Refusal.EMPTY, Refusal.REASONING, Refusal.NOT_PROSE},
-    "whitespace": {Refusal.EMPTY},
-    "refusal": {Refusal.REFUSAL, Refusal.FIRST_PERSON, Refusal.TALK, Refusal.EMPTY, Refusal.COLLAPSE},
-    "reasoning": {Refusal.REASONING, Refusal.TALK, Refusal.FIRST_PERSON},
-    "truncated": {Refusal.TRUNCATED, Refusal.TALK},
-    "tool call": {Refusal.TOOL_CALL, Refusal.NOT_PROSE},
-    "echo": {Refusal.ECHO, Refusal.NOT_PROSE},
-    "unchanged": {Refusal.UNCHANGED},
-    "assistant's talk": {Refusal.TALK, Refusal.REFUSAL},
-    "first person": {Refusal.FIRST_PERSON},
-    "unknown person": {Refusal.UNKNOWN_PERSON, Refusal.TALK},
-    "changed number": {Refusal.UNKNOWN_NUMBER},
-    "collapse": {Refusal.COLLAPSE},
-    "people missing": {Refusal.PEOPLE_MISSING, Refusal.COLLAPSE, Refusal.EMPTY},
-    "too long": {Refusal.TOO_LONG, Refusal.FIRST_PERSON},
-    "wrong language": {Refusal.WRONG_LANGUAGE},
-    "invented speakers": {Refusal.UNKNOWN_PERSON, Refusal.NOT_PROSE, Refusal.TRUNCATED, Refusal.COLLAPSE},
-    "markup or preamble": {Refusal.NOT_PROSE, Refusal.ECHO, Refusal.TALK, Refusal.TRUNCATED, Refusal.TOOL_CALL},
+    "empty": {RefusalKind.EMPTY, RefusalKind.REASONING, RefusalKind.NOT_PROSE},
+    "whitespace": {RefusalKind.EMPTY},
+    "refusal": {
+        RefusalKind.REFUSAL,
+        RefusalKind.FIRST_PERSON,
+        RefusalKind.TALK,
+        RefusalKind.EMPTY,
+        RefusalKind.COLLAPSE,
+    },
+    "reasoning": {RefusalKind.REASONING, RefusalKind.TALK, RefusalKind.FIRST_PERSON},
+    "truncated": {RefusalKind.TRUNCATED, RefusalKind.TALK},
+    "tool call": {RefusalKind.TOOL_CALL, RefusalKind.NOT_PROSE},
+    "echo": {RefusalKind.ECHO, RefusalKind.NOT_PROSE, RefusalKind.TALK},
+    "unchanged": {RefusalKind.UNCHANGED},
+    "assistant's talk": {RefusalKind.TALK, RefusalKind.REFUSAL},
+    "first person": {RefusalKind.FIRST_PERSON},
+    "unknown person": {RefusalKind.UNKNOWN_PERSON, RefusalKind.TALK},
+    "changed number": {RefusalKind.UNKNOWN_NUMBER},
+    "collapse": {RefusalKind.COLLAPSE},
+    "people missing": {RefusalKind.PEOPLE_MISSING, RefusalKind.COLLAPSE, RefusalKind.EMPTY},
+    "too long": {RefusalKind.TOO_LONG, RefusalKind.FIRST_PERSON},
+    "wrong language": {RefusalKind.WRONG_LANGUAGE},
+    "invented speakers": {
+        RefusalKind.UNKNOWN_PERSON,
+        RefusalKind.NOT_PROSE,
+        RefusalKind.TRUNCATED,
+        RefusalKind.COLLAPSE,
+    },
+    "markup or preamble": {
+        RefusalKind.NOT_PROSE,
+        RefusalKind.ECHO,
+        RefusalKind.TALK,
+        RefusalKind.TRUNCATED,
+        RefusalKind.TOOL_CALL,
+    },
 }
 """What a class may be refused for: any fault an answer has will do, but not just any."""
 

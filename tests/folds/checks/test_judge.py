@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.model_io import ModelReply
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, judge, judge_text
+from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, judge, judge_text
 from tests.effort import cases
 from tests.folds.checks import corpus
 from tests.folds.checks.corpus import reply_of
@@ -26,7 +26,7 @@ DELTA = (
     message("assistant", '"It\'s only Bruno, the dog," says Odile, but she does not open.', speaker="Odile"),
 )
 PREVIOUS = "Matthis came to the mill with Sister Agathe, who stayed behind in Vauclaire with 300 sheep."
-ASKED = Asked(PREVIOUS, DELTA, "", 100)
+ASKED = TextRequest(PREVIOUS, DELTA, 100)
 GOOD = (
     "Matthis promised Odile the lantern, which cost him 45 crowns, before the fair. At the dark mill something "
     "scratched at "
@@ -34,11 +34,11 @@ GOOD = (
 )
 
 
-def verdict_on(text: str, asked: Asked = ASKED, finish: str | None = "stop") -> Accepted | Refused:
+def verdict_on(text: str, asked: TextRequest = ASKED, finish: str | None = "stop") -> Accepted | Refused:
     return judge(asked, reply_of(text, finish))
 
 
-def kind_of(text: str, asked: Asked = ASKED, finish: str | None = "stop") -> Refusal | None:
+def kind_of(text: str, asked: TextRequest = ASKED, finish: str | None = "stop") -> RefusalKind | None:
     verdict = verdict_on(text, asked, finish)
     return verdict.kind if isinstance(verdict, Refused) else None
 
@@ -52,7 +52,7 @@ def test_the_loss_audit_lists_names_and_numbers_that_are_gone() -> None:
 
 @pytest.mark.parametrize("finish", ["length", "max_tokens", "LENGTH", "error"])
 def test_a_server_that_stopped_an_answer_is_believed(finish: str) -> None:
-    assert kind_of(GOOD, finish=finish) is Refusal.TRUNCATED
+    assert kind_of(GOOD, finish=finish) is RefusalKind.TRUNCATED
 
 
 @pytest.mark.parametrize("finish", [None, "stop", "eos", "end_turn", "stop_sequence", ""])
@@ -69,39 +69,20 @@ def test_many_endings_are_endings(ending: str) -> None:
 
 @pytest.mark.parametrize("ending", [" and", ",", " –", ": the", ' and said, "', " („", "; then", " wi", "-"])
 def test_a_broken_sentence_is_cut_off(ending: str) -> None:
-    assert kind_of(GOOD.rstrip(".") + ending) is Refusal.TRUNCATED
+    assert kind_of(GOOD.rstrip(".") + ending) is RefusalKind.TRUNCATED
 
 
 def test_a_person_may_leave_out_the_full_stop() -> None:
     assert isinstance(judge_text(ASKED, GOOD.rstrip(".")), Accepted)
 
 
-LOCKED = "# MINE\n- the mill is *hers*\n- never sell it\n"
-
-
-def test_hand_text_stays_byte_for_byte_and_is_not_judged() -> None:
-    asked = Asked(PREVIOUS, DELTA, "", 100, locked=(LOCKED,))
-    verdict = verdict_on(f"{LOCKED}\n{GOOD}", asked)
-    assert isinstance(verdict, Accepted)
-    assert LOCKED in verdict.text
-    assert kind_of(GOOD, asked) is Refusal.HAND_TEXT_TOUCHED
-    assert kind_of(f"{LOCKED.replace('never', 'Never')}\n{GOOD}", asked) is Refusal.HAND_TEXT_TOUCHED
-    assert kind_of(LOCKED, asked) is Refusal.EMPTY
-
-
-def test_hand_text_that_looks_like_trimmings_stays() -> None:
-    mine = "Summary: this line is mine.\n"
-    verdict = verdict_on(f"{mine}\n{GOOD}", Asked(PREVIOUS, DELTA, "", 100, locked=(mine,)))
-    assert isinstance(verdict, Accepted)
-    assert mine in verdict.text
+MARKED = "# MINE\n- the mill is *hers*\n- never sell it\n"
 
 
 def test_names_and_numbers_of_other_sources_are_heard() -> None:
     text = f"{GOOD} They spoke of Queen Ysabeau and of the 62 steps."
-    assert kind_of(text) is Refusal.UNKNOWN_PERSON
-    prompt = "Like this: Ysabeau counted 62 steps."
-    assert kind_of(text, Asked(PREVIOUS, DELTA, prompt, 100)) is Refusal.UNKNOWN_PERSON  # an example is no source
-    assert kind_of(text, Asked(PREVIOUS, DELTA, "", 100, sources=("Ysabeau rules.", "Sixty-two steps."))) is None
+    assert kind_of(text) is RefusalKind.UNKNOWN_PERSON
+    assert kind_of(text, TextRequest(PREVIOUS, DELTA, 100, sources=("Ysabeau rules.", "Sixty-two steps."))) is None
 
 
 @pytest.mark.parametrize(
@@ -119,61 +100,49 @@ def test_forms_of_known_names_and_everyday_capitals_are_no_strangers(text: str) 
 
 def test_the_story_decides_whether_somebody_may_say_i() -> None:
     own = "I promised Odile the lantern before the fair; at the dark mill something scratched at the door."
-    assert kind_of(own) is Refusal.FIRST_PERSON
-    assert kind_of(own, Asked(PREVIOUS, DELTA, "", 100, third_person=False)) is None
-    assert kind_of(own, Asked("I came to the mill with Odile.", DELTA, "", 100)) is None
+    assert kind_of(own) is RefusalKind.FIRST_PERSON
+    assert kind_of(own, TextRequest(PREVIOUS, DELTA, 100, third_person=False)) is None
+    assert kind_of(own, TextRequest("I came to the mill with Odile.", DELTA, 100)) is None
     quoted = f"{GOOD} \"I am afraid of my own door,\" said Odile. 'We know,' said Matthis."
-    assert kind_of(quoted, Asked(PREVIOUS, DELTA, "", 100, third_person=True)) is None
+    assert kind_of(quoted, TextRequest(PREVIOUS, DELTA, 100, third_person=True)) is None
 
 
 def test_words_in_italics_are_somebodys() -> None:
-    asked = Asked(PREVIOUS, DELTA, "", 100, third_person=True)
+    asked = TextRequest(PREVIOUS, DELTA, 100, third_person=True)
     assert kind_of(f"{GOOD} The card said: *I have you, my dear Odile, and we both know it.*", asked) is None
-    assert kind_of(f"{GOOD} The *dark* mill was where I promised it.", asked) is Refusal.FIRST_PERSON
+    assert kind_of(f"{GOOD} The *dark* mill was where I promised it.", asked) is RefusalKind.FIRST_PERSON
 
 
 def test_a_king_is_no_first_person() -> None:
-    asked = Asked("Charles I, king of Vauclaire, slept.", DELTA, "", 100)
+    asked = TextRequest("Charles I, king of Vauclaire, slept.", DELTA, 100)
     assert kind_of(f"{GOOD} Charles I, the king, slept.", asked) is None
 
 
 def test_a_ceiling_is_kept() -> None:
-    assert kind_of(GOOD, Asked(PREVIOUS, DELTA, "", 10, ceiling_words=80)) is None
-    assert kind_of(f"{GOOD} {PREVIOUS}", Asked(PREVIOUS, DELTA, "", 100, ceiling_words=40)) is Refusal.TOO_LONG
+    assert kind_of(GOOD, TextRequest(PREVIOUS, DELTA, 10, ceiling_words=80)) is None
+    assert kind_of(f"{GOOD} {PREVIOUS}", TextRequest(PREVIOUS, DELTA, 100, ceiling_words=40)) is RefusalKind.TOO_LONG
 
 
 def test_what_was_to_be_shorter_may_be() -> None:
     long = " ".join(f"Matthis told Odile of the mill and the lantern on day {day}." for day in range(30))
-    assert kind_of(GOOD, Asked(long, DELTA, "", 70)) is None
-    assert kind_of(GOOD, Asked(long, DELTA, "", 400)) is Refusal.COLLAPSE
-    assert kind_of(GOOD, Asked(long, DELTA, "", 400, amends=True)) is Refusal.COLLAPSE
-
-
-def test_hand_text_does_not_count_against_the_ceiling() -> None:
-    mine = "The hills remember every name. " + "They keep what is given to them and ask for nothing. " * 40
-    asked = Asked(PREVIOUS, DELTA, "", 30, locked=(mine,))
-    assert kind_of(f"{mine}\n\n{GOOD}", asked) is None
+    assert kind_of(GOOD, TextRequest(long, DELTA, 70)) is None
+    assert kind_of(GOOD, TextRequest(long, DELTA, 400)) is RefusalKind.COLLAPSE
+    assert kind_of(GOOD, TextRequest(long, DELTA, 400, amends=True)) is RefusalKind.COLLAPSE
 
 
 def test_the_ceiling_is_twice_the_target() -> None:
-    asked = Asked(PREVIOUS, DELTA, "", 18)
+    asked = TextRequest(PREVIOUS, DELTA, 18)
     assert kind_of(GOOD, asked) is None
-    assert kind_of(f"{GOOD} {GOOD[:-1]} in the end.", asked) is Refusal.TOO_LONG
+    assert kind_of(f"{GOOD} {GOOD[:-1]} in the end.", asked) is RefusalKind.TOO_LONG
 
 
 def test_a_model_may_not_hand_back_the_earlier_text() -> None:
     delta = tuple(
         message("assistant", "Odile told Matthis how the flood had come. " * 10, speaker="Odile") for _ in range(3)
     )
-    asked = Asked(GOOD, delta, "", 100)
-    assert kind_of(GOOD, asked) is Refusal.UNCHANGED
+    asked = TextRequest(GOOD, delta, 100)
+    assert kind_of(GOOD, asked) is RefusalKind.UNCHANGED
     assert isinstance(judge_text(asked, GOOD), Accepted)
-
-
-def test_structure_is_fine_where_it_was_asked_for() -> None:
-    brief = "## Goal\n- Matthis brings Odile the lantern before the fair.\n\n## Facts\n- It cost 45 crowns."
-    assert kind_of(brief) is Refusal.NOT_PROSE
-    assert kind_of(brief, Asked(PREVIOUS, DELTA, "", 100, prose=False)) is None
 
 
 def test_tool_results_are_part_of_the_story_and_thinking_is_not() -> None:
@@ -186,10 +155,10 @@ def test_tool_results_are_part_of_the_story_and_thinking_is_not() -> None:
         ),
         "Odile",
     )
-    asked = Asked(PREVIOUS, (*DELTA, told), "", 100)
+    asked = TextRequest(PREVIOUS, (*DELTA, told), 100)
     verdict = verdict_on(GOOD + " The mill measures 62 feet.", asked)
     assert isinstance(verdict, Accepted)
-    assert kind_of(GOOD + " Her secret plan was 777.", asked) is Refusal.UNKNOWN_NUMBER
+    assert kind_of(GOOD + " Her secret plan was 777.", asked) is RefusalKind.UNKNOWN_NUMBER
 
 
 @pytest.mark.parametrize(
@@ -210,15 +179,11 @@ def test_closed_reasoning_before_the_answer_comes_off(text: str) -> None:
 
 def test_tags_of_the_story_are_kept() -> None:
     line = "<System: Level up> the sky said to Matthis, and <System: Quest> to Odile."
-    asked = Asked("", (*DELTA, message("assistant", line, speaker="Odile")), "", 100)
+    asked = TextRequest("", (*DELTA, message("assistant", line, speaker="Odile")), 100)
     text = f"{GOOD} The sky spoke: <System: Level up>, then <System: Quest>."
     verdict = verdict_on(text, asked)
     assert isinstance(verdict, Accepted), verdict
     assert verdict.text == text
-
-
-def test_nothing_to_tell_needs_no_text_beside_the_hand_text() -> None:
-    assert isinstance(judge_text(Asked("", (), "", 0, locked=("Mine.",)), "Mine."), Accepted)
 
 
 pieces = st.one_of(
@@ -228,7 +193,7 @@ pieces = st.one_of(
         [
             GOOD,
             PREVIOUS,
-            LOCKED,
+            MARKED,
             "<think>",
             "</think>",
             "```json\n",
@@ -258,27 +223,21 @@ messages = st.builds(
     st.one_of(st.none(), st.text(max_size=10), st.sampled_from(["Odile", "Matthis", "コハク", " "])),
 )
 askings = st.builds(
-    lambda previous, delta, prompt, target, locked, sources, prose: Asked(
-        previous, tuple(delta), prompt, target, tuple(locked), prose, sources=tuple(sources)
-    ),
+    lambda previous, delta, target, sources: TextRequest(previous, tuple(delta), target, sources=tuple(sources)),
     texts,
     st.lists(messages, max_size=4),
-    texts,
     st.sampled_from([0, 1, 20, 400]),
     st.lists(texts, max_size=2),
-    st.lists(texts, max_size=2),
-    st.booleans(),
 )
 
 
 @settings(max_examples=cases(250), deadline=None)
 @given(askings, replies)
-def test_judging_is_total_and_deterministic(asked: Asked, reply: ModelReply) -> None:
+def test_judging_is_total_and_deterministic(asked: TextRequest, reply: ModelReply) -> None:
     verdict = judge(asked, reply)
     assert verdict == judge(asked, reply)
     if isinstance(verdict, Accepted):
         assert verdict.text.strip()
-        assert all(passage in verdict.text for passage in asked.locked if passage.strip())
     else:
         assert verdict.reason
     judge_text(asked, reply.text)
@@ -328,5 +287,5 @@ def test_any_text_around_a_good_one_is_judged_without_raising(text: str) -> None
 def test_long_strange_answers_are_judged_in_linear_time(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     started = time.process_time()
-    judge(Asked(text, DELTA, text, 0), reply_of(text))
+    judge(TextRequest(text, DELTA), reply_of(text))
     assert time.process_time() - started < 5  # about half a second; a square of it would be minutes

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from previously.core.messages import message
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, judge
+from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, judge
 from tests.folds.checks.corpus import reply_of
 
 BEFORE = (
@@ -46,7 +46,7 @@ RECAP = (
     "knife as a pledge. Hale did not know that any of the three had spoken.\n\n"
     "Bram still owed the widow Pell three weeks' rent, and she had threatened to keep his sea-chest."
 )
-ASKED = Asked(BEFORE, DELTA, "", 450, ceiling_words=650, third_person=True)
+ASKED = TextRequest(BEFORE, DELTA, 450, ceiling_words=650, third_person=True)
 
 
 @pytest.mark.parametrize("text", [EPISODE, RECAP])
@@ -59,17 +59,17 @@ def test_the_worked_example_is_kept(text: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [
-        ("forty crowns", "fifty crowns", Refusal.UNKNOWN_NUMBER),
-        ("seven minutes", "17 minutes", Refusal.UNKNOWN_NUMBER),
-        ("Sunday the 9th", "Sunday the 16th", Refusal.UNKNOWN_NUMBER),
-        ("Provost Hale", "Provost Dunmore", Refusal.UNKNOWN_PERSON),
-        ("Wick had overheard", "Garrick agreed that he had overheard", Refusal.UNKNOWN_PERSON),
-        ("He had come to Ansel", "I had come to Ansel", Refusal.FIRST_PERSON),
-        ("keep his sea-chest.", "keep his sea-chest. Let me know if you need more.", Refusal.TALK),
-        ("keep his sea-chest.", "keep his", Refusal.TRUNCATED),
+        ("forty crowns", "fifty crowns", RefusalKind.UNKNOWN_NUMBER),
+        ("seven minutes", "17 minutes", RefusalKind.UNKNOWN_NUMBER),
+        ("Sunday the 9th", "Sunday the 16th", RefusalKind.UNKNOWN_NUMBER),
+        ("Provost Hale", "Provost Dunmore", RefusalKind.UNKNOWN_PERSON),
+        ("Wick had overheard", "Garrick agreed that he had overheard", RefusalKind.UNKNOWN_PERSON),
+        ("He had come to Ansel", "I had come to Ansel", RefusalKind.FIRST_PERSON),
+        ("keep his sea-chest.", "keep his sea-chest. Let me know if you need more.", RefusalKind.TALK),
+        ("keep his sea-chest.", "keep his", RefusalKind.TRUNCATED),
     ],
 )
-def test_one_changed_word_is_seen(old: str, new: str, kind: Refusal) -> None:
+def test_one_changed_word_is_seen(old: str, new: str, kind: RefusalKind) -> None:
     assert old in RECAP
     verdict = judge(ASKED, reply_of(RECAP.replace(old, new)))
     assert isinstance(verdict, Refused)
@@ -80,7 +80,7 @@ def test_an_amend_of_one_unrelated_sentence_has_lost_the_text() -> None:
     amend = replace(ASKED, previous=RECAP, delta=DELTA[:1], amends=True)
     verdict = judge(amend, reply_of("Bram tried the door of the clock tower and found it unlocked."))
     assert isinstance(verdict, Refused)
-    assert verdict.kind is Refusal.COLLAPSE
+    assert verdict.kind is RefusalKind.COLLAPSE
 
 
 WORDS = (
@@ -93,11 +93,11 @@ WORDS = (
 def test_amounts_are_compared_by_value() -> None:
     delta = (message("assistant", f"Hesper counted: {WORDS}.", speaker="Hesper"),)
     told = "Hesper counted 140 crowns, 412 tiles, 62 steps, 85, 350, 55, 360 and 80, and 102, 3 garnets and 24 eggs."
-    assert isinstance(judge(Asked("", delta, "", 100), reply_of(told)), Accepted)
+    assert isinstance(judge(TextRequest("", delta, 100), reply_of(told)), Accepted)
     for wrong in ("149", "211", "999", "1,020"):
-        verdict = judge(Asked("", delta, "", 100), reply_of(told.replace("102", wrong)))
+        verdict = judge(TextRequest("", delta, 100), reply_of(told.replace("102", wrong)))
         assert isinstance(verdict, Refused), wrong
-        assert verdict.kind is Refusal.UNKNOWN_NUMBER
+        assert verdict.kind is RefusalKind.UNKNOWN_NUMBER
 
 
 def test_what_is_left_may_be_reckoned() -> None:
@@ -106,5 +106,5 @@ def test_what_is_left_may_be_reckoned() -> None:
         message("user", "I pay sixty today.", speaker="Ilse"),
     )
     told = "Reuss asked for 160 marks. Ilse paid 60 of them and owed {} more after that evening in the shop."
-    assert isinstance(judge(Asked("", delta, "", 100), reply_of(told.format(100))), Accepted)
-    assert isinstance(judge(Asked("", delta, "", 100), reply_of(told.format(90))), Refused)
+    assert isinstance(judge(TextRequest("", delta, 100), reply_of(told.format(100))), Accepted)
+    assert isinstance(judge(TextRequest("", delta, 100), reply_of(told.format(90))), Refused)

@@ -1,1 +1,1 @@
-"""What is written without a model: quotations of a story, the brief of an agent's conversation."""
+"""Memory written without a model: quotations of a story, the brief of an agent's conversation."""

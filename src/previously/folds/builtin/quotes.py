@@ -19,11 +19,11 @@ from previously.core.path import Span
 from previously.core.quote_lines import PROMISES, parse_line, render_quote, render_speaker, renumber
 from previously.core.scripts import SPACELESS, count_words
 from previously.core.versions import LiveVersion, NewVersion
-from previously.folds.rendering import speaker_of, told
+from previously.folds.prompts.templates import name_speaker, render_message
 from previously.text.sentences import cut_sentence, join_lines, split_sentences
 
 MOST_PROMISES = 12
-"""How many promises are listed, the newest: a dozen lines are read, more push out what happened."""
+"""The most promises that are listed, the newest: a dozen lines are read, more push out what happened."""
 
 PROMISES_SHARE = 3
 """Promises take at most this part of a text, a third: the rest says what they are about."""
@@ -85,39 +85,39 @@ class _Sentence:
     place: int
     """Its order in the message or line; neighbours that differ by one have nothing left out between them."""
     joint: str
-    """What stands between it and the neighbour before it: a space, or nothing where a script has none."""
+    """The text between it and the neighbour before it: a space, or nothing where a script has none."""
     promise: bool
-    """Whether it stands among the promises, or may do so."""
+    """True if it stands among the promises, or may do so."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """How many words there are: in all, and for what is no promise."""
+    """The room in words: in all, and for what is no promise."""
 
     whole: int
     others: int
 
 
 _Unit = tuple[_Sentence, ...]
-"""What is kept or dropped as a whole: a sentence, or a line."""
+"""A unit that is kept or dropped as a whole: a sentence, or a line."""
 
 
 QUOTERS = frozenset({"builtin", "librarian", "scenes"})
-"""Who makes versions whose lines carry numbers: this module, and what is put together from its notes."""
+"""The makers of versions whose lines carry numbers: this module, and what is put together from its notes."""
 
 
-def text_now(live: LiveVersion) -> str:
+def renumber_live(live: LiveVersion) -> str:
     """Return the text of a version with the numbers that its messages have now."""
-    return moved(live.version.made.text, live.version.made, live.span)
+    return renumber_quotes(live.version.made.text, live.version.made, live.span)
 
 
-def moved(text: str, made: NewVersion, span: Span) -> str:
+def renumber_quotes(text: str, made: NewVersion, span: Span) -> str:
     """Return a text of a version that now stands for `span`, with the numbers that its messages have there."""
     return renumber(text, span.last - made.span.last) if made.made_by in QUOTERS else text
 
 
 def is_promise(sentence: str) -> bool:
-    """Whether a sentence has a word for promising or owing."""
+    """Return whether a sentence has a word for promising or owing."""
     return _PROMISE.search(sentence) is not None
 
 
@@ -174,13 +174,13 @@ def _sentences(message: Message, number: int) -> list[_Sentence]:
     text = _said(message)
     cut = [(one, cut_sentence(one)) for one in _split(text)]
     texts = [one for one, pieces in cut if pieces == [one]] or [piece for _, pieces in cut for piece in pieces]
-    found = _placed(" ".join(text.split()), texts, number, render_speaker(speaker_of(message)))
+    found = _placed(" ".join(text.split()), texts, number, render_speaker(name_speaker(message)))
     return [replace(one, promise=True) if is_promise(one.text) else one for one in found]
 
 
 def _said(message: Message) -> str:
     """Return the words of a message; of one without text what is told of it, a picture or a tool's answer."""
-    return message.text if message.text.strip() else told(message)
+    return message.text if message.text.strip() else render_message(message)
 
 
 def _split(text: str) -> list[str]:
@@ -382,4 +382,4 @@ def _excerpt(delta: Sequence[Message], first: int) -> str:
     begin = texts[index][:EXCERPT_CHARACTERS].strip() if index is not None else ""
     if index is None or not begin:
         return ""
-    return render_quote(first + index, render_speaker(speaker_of(delta[index])), [begin])
+    return render_quote(first + index, render_speaker(name_speaker(delta[index])), [begin])

@@ -1,27 +1,31 @@
-"""The one place where an answer is accepted or refused.
+"""The one place where a text is accepted or refused.
 
-The checks run from the plainest fault to the subtlest; the first that finds something is the reason. What must stay
-true: no text makes it raise, the same answer gets the same verdict, what is accepted is the model's text and nothing
-else, and a person's own passages are neither judged nor counted.
+The checks run from the plainest fault to the subtlest; the first that finds something is the reason. No text makes them
+raise, the same answer gets the same verdict, and what is accepted is the model's text and nothing else. System messages
+and thinking are no part of the story; names and numbers count as heard where the earlier text, a message, its speaker
+or a source has them. A recap may quote; a copy is told by how long its runs are and how much of the answer they fill.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from math import floor
 
+from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
 from previously.core.model_io import ModelReply
 from previously.core.scripts import count_words
-from previously.folds.checks import echo, shape
-from previously.folds.checks.material import Material, material_of, reckons
-from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
-from previously.text.compare import split_tokens
-from previously.text.language import find_wrong_language
+from previously.folds.checks import shape
+from previously.folds.checks.verdict import Accepted, RefusalKind, Refused, TextRequest, clip_words
+from previously.text.compare import GRAM, find_grams, measure_overlap, split_tokens
+from previously.text.language import find_language, find_wrong_language
 from previously.text.names import NOBODY, HeardNames, find_names, find_unheard, split_name
 from previously.text.numbers import COUNTS, LANGUAGES, find_numbers, find_values
-from previously.text.sentences import is_cut
+from previously.text.sentences import QUOTED, is_cut
 from previously.text.structure import find_structure
 from previously.text.voice import find_first_person, find_talk, is_refusal
 from previously.text.words import WORD
@@ -45,7 +49,7 @@ LEAST_PEOPLE = 3
 """Of two people one may well go by "she"."""
 
 MOST_PEOPLE = 6
-"""How many of those who speak most are looked for: a crowd need not be named."""
+"""The number of those who speak most that are looked for: a crowd need not be named."""
 
 OFTEN = 4
 """Times a name comes up in the delta that make it one the text should have."""
@@ -54,84 +58,69 @@ _MUCH_READ = 40
 """From this many words read on, three words are no text."""
 
 
-def judge(asked: Asked, reply: ModelReply) -> Accepted | Refused:
+def judge(asked: TextRequest, reply: ModelReply) -> Accepted | Refused:
     """Decide whether a model's answer may become memory."""
     finish = (reply.finish_reason or "").strip().lower()
     if reply.tool_calls or finish in _TOOL_REASONS:
-        return Refused(Refusal.TOOL_CALL, "it is a tool call; answer with the text itself")
+        return Refused(RefusalKind.TOOL_CALL, "it is a tool call; answer with the text itself")
     if finish in _FILTERED:
-        return Refused(Refusal.REFUSAL, f"the server withheld the answer ({finish})")
+        return Refused(RefusalKind.REFUSAL, f"the server withheld the answer ({finish})")
     if not _visible(reply.text) and _visible(reply.reasoning):
-        return Refused(Refusal.REASONING, "it is reasoning without an answer")
+        return Refused(RefusalKind.REASONING, "it is reasoning without an answer")
     return _judged(asked, reply.text, finish, by_model=True)
 
 
-def judge_text(asked: Asked, text: str) -> Accepted | Refused:
+def judge_text(asked: TextRequest, text: str) -> Accepted | Refused:
     """Decide the same for a text without a wire reply: it may be the earlier text, and need not end in a full stop."""
     return _judged(asked, text, "", by_model=False)
 
 
-def _judged(asked: Asked, raw: str, finish: str, *, by_model: bool) -> Accepted | Refused:
-    text = shape.tidied(shape.without_reasoning(raw))
+def _judged(asked: TextRequest, raw: str, finish: str, *, by_model: bool) -> Accepted | Refused:
+    text = shape.tidy_answer(shape.strip_reasoning(raw))
     if not _visible(text):
-        thought = Refused(Refusal.REASONING, "it has no text beside reasoning")
-        return thought if _visible(raw) else Refused(Refusal.EMPTY, "it is empty")
+        thought = Refused(RefusalKind.REASONING, "it has no text beside reasoning")
+        return thought if _visible(raw) else Refused(RefusalKind.EMPTY, "it is empty")
     if shape.is_open_block(raw):
-        return Refused(Refusal.REASONING, "it is reasoning that never comes to an end")
+        return Refused(RefusalKind.REASONING, "it is reasoning that never comes to an end")
     if shape.is_tool_call(text):
-        return Refused(Refusal.TOOL_CALL, "it is a tool call written out; answer with the text itself")
+        return Refused(RefusalKind.TOOL_CALL, "it is a tool call written out; answer with the text itself")
     if finish in shape.CUT:
-        return Refused(Refusal.TRUNCATED, f"it was cut off before its end ({finish}); answer more briefly")
-    locked = [passage for passage in asked.locked if passage.strip()]
-    if any(passage in raw and passage not in text for passage in locked):
-        text = raw  # what looks like trimmings is a person's own text
-    touched = [passage for passage in locked if passage not in text]
-    if touched:
-        return Refused(Refusal.HAND_TEXT_TOUCHED, f"a passage written by hand is changed or gone: {brief(touched[0])}")
-    own = text
-    for passage in sorted(locked, key=len, reverse=True):
-        own = own.replace(passage, "\n")
-    material = material_of(asked)
-    if not _visible(own):
-        alone = Refused(Refusal.EMPTY, "it has nothing beside the passages written by hand")
-        return alone if material.told else Accepted(text, ())
+        return Refused(RefusalKind.TRUNCATED, f"it was cut off before its end ({finish}); answer more briefly")
+    material = gather_material(asked)
     if by_model and _unchanged(asked, material, text):
-        return Refused(Refusal.UNCHANGED, "it is the earlier text, without what happened since")
-    ends = not locked or not text.endswith(tuple(locked))
-    form = _form(asked, material, own.strip(), by_model=by_model, ends=ends)
-    for refused in chain(form, _size(asked, material, own), _truth(asked, material, own)):
+        return Refused(RefusalKind.UNCHANGED, "it is the earlier text, without what happened since")
+    form = _form(asked, material, text, by_model=by_model)
+    for refused in chain(form, _size(asked, material, text), _truth(asked, material, text)):
         return refused
-    return Accepted(text, _shed(asked, material, text))
+    return Accepted(text, shed=_shed(asked, material, text))
 
 
-def _form(asked: Asked, material: Material, own: str, *, by_model: bool, ends: bool) -> Iterator[Refused]:
-    """What is no telling of the story at all."""
-    if is_refusal(own):
-        yield Refused(Refusal.REFUSAL, f"the model declines: {brief(own)}")
-    if echo.echoes_prompt(material, asked.prompt, own):
-        yield Refused(Refusal.ECHO, "it repeats the instructions")
-    if asked.prose and echo.plays_on(material, own):
-        yield Refused(Refusal.ECHO, "it plays on instead of telling what happened")
-    if asked.prose and by_model and not asked.retells and echo.copies_story(material, own):
-        yield Refused(Refusal.ECHO, "it copies the messages")
-    talk = find_talk(own, material.story)
+def _form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: bool) -> Iterator[Refused]:
+    """Return what is no telling of the story at all."""
+    if is_refusal(text):
+        yield Refused(RefusalKind.REFUSAL, f"the model is_refusal: {clip_words(text)}")
+    if plays_on(material, text):
+        yield Refused(RefusalKind.ECHO, "it plays on instead of telling what happened")
+    if by_model and not asked.retells and copies_story(material, text):
+        yield Refused(RefusalKind.ECHO, "it copies the messages")
+    talk = find_talk(text, material.story)
     if talk:
-        yield Refused(Refusal.TALK, f"it speaks of its task instead of the story: {brief(talk)}")
-    structure = find_structure(own, material.story) if asked.prose else None
+        yield Refused(RefusalKind.TALK, f"it speaks of its task instead of the story: {clip_words(talk)}")
+    structure = find_structure(text, material.story)
     if structure:
-        yield Refused(Refusal.NOT_PROSE, f"it is not prose but {structure}")
-    if ends and is_cut(own, lenient=not by_model):
-        yield Refused(Refusal.TRUNCATED, f"it breaks off: …{brief(own[-40:])}")
-    wrong = find_wrong_language("\n".join([asked.previous, *material.texts]), own)
+        yield Refused(RefusalKind.NOT_PROSE, f"it is not prose but {structure}")
+    if is_cut(text, lenient=not by_model):
+        yield Refused(RefusalKind.TRUNCATED, f"it breaks off: …{clip_words(text[-40:])}")
+    wrong = find_wrong_language("\n".join([asked.previous, *material.texts]), text)
     if wrong:
-        yield Refused(Refusal.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the story")
-    if asked.prose and _third_person(asked, material):
-        said = find_first_person(own, material.language)
+        yield Refused(RefusalKind.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the story")
+    if _third_person(asked, material):
+        said = find_first_person(text, material.language)
         if said:
-            yield Refused(Refusal.FIRST_PERSON, f'it says "{said}" outside quotations; tell it in the third person')
+            yield Refused(RefusalKind.FIRST_PERSON, f'it says "{said}" outside quotations; tell it in the third person')
 
 
-def _third_person(asked: Asked, material: Material) -> bool:
+def _third_person(asked: TextRequest, material: CheckMaterial) -> bool:
     if asked.third_person is not None:
         return asked.third_person
     if asked.previous.strip():
@@ -141,45 +130,51 @@ def _third_person(asked: Asked, material: Material) -> bool:
     return named or all(find_first_person(text, material.language) is None for text in material.texts)
 
 
-def _size(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
-    """What is far too long or far too short."""
-    words, before = count_words(own), count_words(asked.previous)
+def _size(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
+    """Return what is far too long or far too short."""
+    words, before = count_words(text), count_words(asked.previous)
     ceiling = max(asked.ceiling_words or CEILING * asked.target_words or material.words, SLACK)
     if words > ceiling:
-        yield Refused(Refusal.TOO_LONG, f"it has {words} words; at most {ceiling} are allowed")
+        yield Refused(RefusalKind.TOO_LONG, f"it has {words} words; at most {ceiling} are allowed")
     if words <= 3 and material.words >= _MUCH_READ:
-        yield Refused(Refusal.EMPTY, f"it says next to nothing: {brief(own)}")
+        yield Refused(RefusalKind.EMPTY, f"it says next to nothing: {clip_words(text)}")
     expected = min(before, asked.target_words) if asked.target_words else before
     if words < COLLAPSED * expected:
-        yield Refused(Refusal.COLLAPSE, f"it has {words} words where the earlier text had {before}: too much is lost")
+        yield Refused(
+            RefusalKind.COLLAPSE, f"it has {words} words where the earlier text had {before}: too much is lost"
+        )
 
 
-def _truth(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
-    """What the story does not say: people and numbers from nowhere, and people who are gone."""
-    strangers = find_unheard(own, material.heard, material.language)
+def _truth(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
+    """Return what the story does not say: people and numbers from nowhere, and people who are gone."""
+    strangers = find_unheard(text, material.heard, material.language)
     if strangers:
-        yield Refused(Refusal.UNKNOWN_PERSON, f"nobody has heard of {brief(', '.join(strangers))}")
+        yield Refused(RefusalKind.UNKNOWN_PERSON, f"nobody has heard of {clip_words(', '.join(strangers))}")
     # Where words for numbers cannot be read, digits can only be compared with digits.
-    numbers = find_numbers(own, material.language) if material.language in LANGUAGES or material.values else []
+    numbers = find_numbers(text, material.language) if material.language in LANGUAGES or material.values else []
     wrong = [one.written for one in numbers if one.sure and not _is_heard(one.value, material)]
     if wrong:
-        yield Refused(Refusal.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {brief(', '.join(wrong))}")
+        yield Refused(
+            RefusalKind.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {clip_words(', '.join(wrong))}"
+        )
     people = [] if asked.amends else _people(material)
-    named = HeardNames([own])
+    named = HeardNames([text])
     missing = [name for name in people if not named.has(name)]
     if len(people) >= LEAST_PEOPLE and 2 * len(missing) > len(people):
-        yield Refused(Refusal.PEOPLE_MISSING, f"most people of the messages are not named: {brief(', '.join(missing))}")
+        yield Refused(
+            RefusalKind.PEOPLE_MISSING, f"most people of the messages are not named: {clip_words(', '.join(missing))}"
+        )
 
 
-def _is_heard(value: float, material: Material) -> bool:
+def _is_heard(value: float, material: CheckMaterial) -> bool:
     if value <= COUNTS or value in material.values or (value % 1 == 0.5 and floor(value) in material.values):
         return True
     return reckons(material, value)
 
 
-def _people(material: Material) -> list[str]:
-    """Whom a text of these messages should name: who is spoken of again and again, and where these are few, who speaks.
-    Whoever only speaks may be a player, who is told of by another name."""
+def _people(material: CheckMaterial) -> list[str]:
+    """Return whom a text of these messages should name: who is spoken of again and again, and where these are few, who
+    speaks. Whoever only speaks may be a player, who is told of by another name."""
     told = "\n".join(material.texts)
     times = Counter(WORD.findall(told))
     named = dict.fromkeys(words[-1] for name in find_names(told, material.language) if (words := split_name(name)))
@@ -191,14 +186,14 @@ def _people(material: Material) -> list[str]:
     return [*people, *(name for name in often if not any(name in one for one in people))]
 
 
-def _unchanged(asked: Asked, material: Material, text: str) -> bool:
+def _unchanged(asked: TextRequest, material: CheckMaterial, text: str) -> bool:
     if asked.amends or asked.may_stand or not asked.previous.strip():
         return False
     news = sum(count_words(told) for told in material.texts if not told.lstrip().startswith("("))
     return news >= NEWS and split_tokens(text) == split_tokens(asked.previous)
 
 
-def _shed(asked: Asked, material: Material, text: str) -> tuple[str, ...]:
+def _shed(asked: TextRequest, material: CheckMaterial, text: str) -> tuple[str, ...]:
     """The loss audit: names and numbers of the earlier text that are gone, each once, in order."""
     named, values = HeardNames([text]), find_values(text, material.language)
     names = [name for name in find_names(asked.previous, material.language) if not named.has(name)]
@@ -208,3 +203,92 @@ def _shed(asked: Asked, material: Material, text: str) -> tuple[str, ...]:
 
 def _visible(text: str) -> bool:
     return any(mark.isalnum() for mark in text)
+
+
+COPIED = 0.8
+"""The share that stands in the messages word for word, in runs of `LONG_RUN` words: a recap quotes less."""
+
+LONG_RUN = 40
+SPOKEN = 0.6
+"""The share of speech that the story does not have from which on an answer plays on instead of telling."""
+
+_LABEL = re.compile(
+    r"[ \t>*_\[\"]{0,4}(?P<name>[^\s:：*_\[\]\"“「][^:：\n\"“「]{0,40}?)[\]*_\"]{0,3}[ \t]*[:：](?![\d/])"
+)
+_GESTURE = re.compile(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
+
+
+def copies_story(material: CheckMaterial, text: str) -> bool:
+    """Return whether the answer is the transcript again: nearly all of it copied, in runs as long as messages."""
+    words = len(split_tokens(text))
+    found = measure_overlap(text, " ".join(material.texts))
+    return words > 4 * GRAM and found.share >= COPIED and found.longest >= min(LONG_RUN, 0.6 * words)
+
+
+def plays_on(material: CheckMaterial, text: str) -> bool:
+    """Return whether the answer goes on with the story: lines with speakers, or talk and gestures that nobody made."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    known = {word for message in material.told for word in (message.speaker or "").lower().split()} | NOBODY
+    labels = [match.group("name").lower().split() for line in lines if (match := _LABEL.match(line[:200]))]
+    named = [name for name in labels if len(name) <= 5 and not known.isdisjoint(name)]
+    if len(named) >= 2 and len(named) >= 0.4 * len(lines):
+        return True
+    source = set(find_grams(material.story))
+    played = [match.group() for match in (*QUOTED.finditer(text), *_GESTURE.finditer(text))]
+    new = [len(split_tokens(one)) for one in played if source.isdisjoint(find_grams(one))]
+    return len(new) >= 2 and sum(new) >= SPOKEN * max(len(split_tokens(text)), 1)
+
+
+_KEPT = 2
+"""One fold asks up to three times of the same material: it is read once."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckMaterial:
+    """The earlier text, the messages told since, and what both are made of."""
+
+    told: tuple[Message, ...]
+    texts: tuple[str, ...]
+    """One per told message."""
+    story: str
+    """All that was shown in one text, speakers included."""
+    language: str
+    heard: HeardNames
+    values: frozenset[float]
+    words: int
+    """The number of words there were to read."""
+
+
+@lru_cache(maxsize=_KEPT)
+def gather_material(asked: TextRequest) -> CheckMaterial:
+    """Gather what an answer may be made of."""
+    told = tuple(message for message in asked.delta if message.role is not Role.SYSTEM and read_text(message).strip())
+    texts = tuple(read_text(message) for message in told)
+    speakers = "\n".join(dict.fromkeys(message.speaker for message in told if message.speaker))
+    story = "\n".join([asked.previous, speakers, *texts, *asked.sources])
+    language = find_language("\n".join([asked.previous, *texts])) or "English"
+    words = count_words(asked.previous) + sum(map(count_words, texts))
+    # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
+    values = find_values(story, language) | find_values(story.replace(",", " "), language)
+    return CheckMaterial(told, texts, story, language, HeardNames([story]), values, words)
+
+
+def reckons(material: CheckMaterial, value: float) -> bool:
+    """Return whether a value is the sum or the difference of two that stand in one message, or in two that follow one
+    another: sixty paid of a hundred and sixty leave a hundred, and the story need not say so."""
+    found: set[float] = set()
+    for text in material.texts:
+        here = find_values(text, material.language)
+        near = found | here
+        if any(not near.isdisjoint((value - one, one - value, value + one)) for one in here):
+            return True
+        found = set(here)
+    return False
+
+
+def read_text(message: Message) -> str:
+    """All of a message that a text may tell of: what was said, what tools were given and gave back."""
+    said = [part.text for part in message.parts if isinstance(part, Text | ToolResult | Error)]
+    said += [f"{part.name} {part.arguments}" for part in message.parts if isinstance(part, ToolCall)]
+    said += [part.caption for part in message.parts if isinstance(part, Image)]
+    return "\n".join(piece for piece in said if piece)

@@ -1,7 +1,7 @@
-"""What a text still holds of words that were removed from its story.
+"""The residue: words in a text that were removed from its story.
 
-What must stay true: what the kept words hold too, in any case or spelling of a number, is no residue; a word that only
-the removed ones have is always found.
+What the kept words hold too, in any case or spelling of a number, is no residue. A word that only the removed ones have
+is always found.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _PAIRS = re.compile(f"[{IDEOGRAPHS}]{{2,}}|[{SOUTH_EAST_ASIAN}]{{2,}}")
 """Scripts in which nothing parts the words: compared two signs at a time."""
 
 
-def residue(removed: Sequence[str], kept: Sequence[str], text: str) -> list[str]:
-    """Words, numbers and quotations of the removed words that the kept ones do not have and the text still has."""
+def find_residue(removed: Sequence[str], kept: Sequence[str], text: str) -> list[str]:
+    """Return words, numbers and quotations of the removed words that the kept ones lack and the text still has."""
     gone, left = "\n".join(removed), "\n".join(kept)
     return list(dict.fromkeys([*_words(gone, left, text), *_numbers(gone, left, text), *_quotes(gone, left, text)]))
 

@@ -1,6 +1,6 @@
 """The outer form of an answer: reasoning and wrapping come off, a tool call is told.
 
-What must stay true: tidying never changes a word of the body, and tidying a tidied text changes nothing.
+Tidying never changes a word of the body, and tidying a tidied text changes nothing.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _LABEL = re.compile(
 CUT = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_length", "error", "abort", "aborted", "cancelled", "timeout"}
 )
-"""What servers say when an answer stopped for another reason than being finished."""
+"""The words of servers for an answer that stopped for another reason than being finished."""
 
 
-def without_reasoning(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """The answer after a closed block of reasoning; the text itself when there is none."""
     final = _FINAL.search(text) if _CHANNEL.match(text) else None
     if final:
@@ -70,16 +70,16 @@ def without_reasoning(text: str) -> str:
 
 
 def is_open_block(text: str) -> bool:
-    """Whether an answer starts to think in tags and never stops."""
+    """Return whether an answer starts to think in tags and never stops."""
     return bool((_OPEN.match(text) and not _CLOSE.search(text)) or (_CHANNEL.match(text) and not _FINAL.search(text)))
 
 
 def is_tool_call(text: str) -> bool:
-    """Whether an answer is a tool call written out."""
+    """Return whether an answer is a tool call written out."""
     return bool(_TOOL_CALL.match(text) or _TOOL_MARKUP.search(text))
 
 
-def tidied(text: str) -> str:
+def tidy_answer(text: str) -> str:
     """The answer without what surrounds it. What would leave nothing is left as it is."""
     text = _INVISIBLE.sub("", clean(text)[0].replace("\r\n", "\n").replace("\r", "\n")).strip()
     for _ in range(6):

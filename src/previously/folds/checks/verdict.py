@@ -1,7 +1,6 @@
-"""What is judged and what comes of it: plain values, no rules.
+"""The values of judging: what is judged, and the verdict. They hold no rules.
 
-What must stay true: a reason is one sentence, which is told to the model, and it holds no more than a few words of the
-answer or the story.
+A reason is one sentence, which is told to the model, and it holds no more than a few words of the answer or the story.
 """
 
 from __future__ import annotations
@@ -14,37 +13,31 @@ from previously.core.versions import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a text was asked from."""
+class TextRequest:
+    """The sources and bounds that a text was asked with."""
 
     previous: str
     """The earlier text (recap, backbone, …), "" if there is none."""
     delta: tuple[Message, ...]
     """The messages newly read."""
-    prompt: str = ""
-    """The whole prompt as it was sent, "" if there was none."""
     target_words: int = 0
     """0 = no target."""
-    locked: tuple[str, ...] = ()
-    """Passages a person wrote: they stand in the text byte for byte."""
-    prose: bool = True
-    """False where headings and lists are the shape that was asked for."""
     retells: bool = False
-    """What is new is itself such a text, not messages: it may be told in the same words."""
+    """True if the delta is itself such a text, not messages: it may be told in the same words."""
     amends: bool = False
     """The earlier text was to be set right: it may stand as it is, and need not speak of everybody in the delta."""
     may_stand: bool = False
     """The earlier text may stand as it is: it may have told all already."""
     ceiling_words: int = 0
-    """What may not be exceeded; 0 = derived from the target."""
+    """The most words; 0 = derived from the target."""
     sources: tuple[str, ...] = ()
     """All texts that were shown beside the earlier text and the delta: what they name counts as heard."""
     third_person: bool | None = None
-    """Whether the story is told in the third person; None = as the earlier text is, or the messages are."""
+    """True if the story is told in the third person; None = as the earlier text is, or the messages are."""
 
 
-class Refusal(StrEnum):
-    """Why an answer may not become memory."""
+class RefusalKind(StrEnum):
+    """The reasons why an answer may not become memory."""
 
     EMPTY = "empty"
     REFUSAL = "refusal"
@@ -62,7 +55,6 @@ class Refusal(StrEnum):
     UNKNOWN_PERSON = "unknown person"
     UNKNOWN_NUMBER = "unknown number"
     PEOPLE_MISSING = "people missing"
-    HAND_TEXT_TOUCHED = "hand text touched"
     RESIDUE = "residue"
     SHAPE = "wrong shape"
 
@@ -73,14 +65,16 @@ class Accepted:
 
     text: str
     """The answer after harmless tidying."""
-    shed: tuple[str, ...]
-    """Names and numbers of the earlier text that are gone: a recap must shed, and the log says what."""
-    unverified: tuple[str, ...] = ()
-    """Always empty: what is accepted is not doubted."""
-    warnings: tuple[str, ...] = ()
-    """What is not as it should be in a note that can be kept."""
+    carry: str = ""
+    """A mark or numbers that the version keeps beside its text; never shown."""
     beside: tuple[tuple[Kind, str], ...] = ()
     """Texts of other kinds that the same answer gave."""
+    warnings: tuple[str, ...] = ()
+    """Faults of a text that can be kept all the same."""
+    shed: tuple[str, ...] = ()
+    """Names and numbers of the earlier text that are gone: a recap must shed, and the log says what."""
+    unverified: tuple[str, ...] = ()
+    """Sentences without support in what was read; no check of ours finds any."""
     mendable: tuple[str, ...] = ()
     """Those of the warnings for which the model is asked once more."""
 
@@ -89,11 +83,11 @@ class Accepted:
 class Refused:
     """The text may not be kept, and why in one sentence."""
 
-    kind: Refusal
+    kind: RefusalKind
     reason: str
 
 
-def brief(text: str, longest: int = 60) -> str:
+def clip_words(text: str, longest: int = 60) -> str:
     """A few words of a text for a reason, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

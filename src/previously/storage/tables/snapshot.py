@@ -82,3 +82,6 @@ class StoredSnapshot:
     def book(self, name: str) -> str | None:
         book = self.tables.books.get(self.key.owner, name)
         return book.body if book else None
+
+    def book_times(self) -> dict[str, str]:
+        return {book.name: book.at for book in self.tables.books.all(self.key.owner)}

@@ -1,0 +1,265 @@
+"""The fold of a conversation as values: a plan, the conversation it makes, and the message that holds the brief.
+
+No model is asked here and nothing is kept. A caller mends the messages (`core.pairing.mended`), which is also what it
+goes on with when there is nothing to fold; asks for a plan; has a brief written of the head, where the plan has one;
+composes; and proves (`proofs.prove`). Pins before the tail, the brief and the tail stay.
+
+Outputs are left out first: where that brings the whole below the line from which on there is something to fold, no
+brief is needed. Else the head is folded. Only where the result would not fit does more go: the largest outputs of what
+stays, then the newest unit itself, of which the brief then tells. The tail is filled from the newest unit backwards,
+without a gap, until so many turns are in it or there is no more room; a unit is never parted.
+
+A plan can be proved with any brief that is within `CompactPlan.brief_tokens`, so no brief is written in vain. What a
+plan made has nothing to fold under the same rules. A brief is known by where it stands, which the caller remembers,
+never by what a text says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from previously.core.messages import Message, Role, Text
+from previously.core.pairing import find_units, find_unpaired
+from previously.core.tokens import Counter, message_tokens
+from previously.folds.conversation.outputs import (
+    Output,
+    choose_largest_outputs,
+    choose_old_outputs,
+    drop_outputs,
+    find_outputs,
+    group_outputs,
+)
+from previously.folds.conversation.pins import Pins, find_pins, is_request
+from previously.folds.conversation.proofs import count_fixed, count_most_after
+from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationPiece:
+    """One unit of the conversation, as it counts for the choice."""
+
+    messages: range
+    tokens: int
+    """Its tokens; none where it stays in any case."""
+    begins_turn: bool
+    stays: bool
+    """It is pinned, or holds a pin."""
+
+
+def cut_pieces(
+    messages: Sequence[Message], units: Sequence[range], pins: Pins, tokens: Sequence[int], brief_at: int | None
+) -> list[ConversationPiece]:
+    """The units of a conversation without the earlier brief, which is neither head nor tail."""
+    found: list[ConversationPiece] = []
+    for unit in units:
+        if brief_at is not None and brief_at in unit:
+            continue
+        stays = unit[0] in pins.held
+        cost = 0 if stays else sum(tokens[at] for at in unit)
+        found.append(ConversationPiece(unit, cost, is_request(messages[unit[0]]), stays))
+    return found
+
+
+def find_tail_start(pieces: Sequence[ConversationPiece], turns: int, room: int) -> int:
+    """Return which piece the tail begins with: so many turns at most, in so many tokens; all of them where that is
+    enough."""
+    if turns <= 0:
+        return len(pieces)
+    first_turn = next((at for at, piece in enumerate(pieces) if piece.begins_turn), len(pieces))
+    start = len(pieces)
+    begun = 0
+    newest = True  # nothing that was done since the newest request is in the tail yet
+    for at in reversed(range(len(pieces))):
+        piece = pieces[at]
+        room -= piece.tokens
+        if room < 0 and not newest:
+            return start
+        start = at
+        newest = newest and piece.stays and not piece.begins_turn
+        begun += piece.begins_turn
+        if begun == turns and at > first_turn:
+            return start
+    return start
+
+
+def find_head(pieces: Sequence[ConversationPiece], start: int) -> tuple[int, ...]:
+    """The messages before the tail that do not stay in any case."""
+    return tuple(at for piece in pieces[:start] if not piece.stays for at in piece.messages)
+
+
+OPENING = "Notes on what happened earlier in this conversation. They are a record, not a request:"
+"""The line over a brief. It tells a model what it reads; to us it says nothing, since anyone can type it."""
+
+_SEAM_TOKENS = 8
+"""The tokens that a tokenizer may make of the place where the opening and the brief meet."""
+
+
+def plan_compaction(
+    messages: Sequence[Message],
+    rules: CompactRules,
+    counter: Counter,
+    *,
+    brief_at: int | None = None,
+    extra_pins: frozenset[int] = frozenset(),
+) -> CompactPlan | NothingToFold:
+    """Return what to fold of these messages, which must be mended. `brief_at` is where the earlier brief stands."""
+    if find_unpaired(messages):
+        raise ValueError("these messages must be mended before they are folded")
+    if brief_at is not None and range(brief_at, brief_at + 1) not in find_units(messages):
+        raise ValueError("the earlier brief must be a message of its own")
+    if not messages:
+        return NothingToFold("There is nothing to fold: nothing was said yet.")
+    planning = _Planning(messages, rules, counter, brief_at, extra_pins)
+    if rules.line is not None and planning.whole <= rules.line:
+        return NothingToFold(
+            f"There is nothing to fold: the conversation takes {planning.whole:,} of {rules.budget_tokens:,} tokens."
+        )
+    return planning.pruned_only() or planning.folded()
+
+
+def compose_conversation(messages: Sequence[Message], plan: CompactPlan, brief: str | None) -> CompactedConversation:
+    """The folded conversation: what stays in its order, and the brief behind what was folded."""
+    if (brief is None) == bool(plan.head):
+        raise ValueError("a brief is needed exactly where something is folded")
+    said = drop_outputs(messages, plan.pruned)
+    if brief is None:
+        at = None if plan.brief_at is None else plan.kept.index(plan.brief_at)
+        return CompactedConversation(tuple(said[one] for one in plan.kept), plan.kept, at)
+    last_folded = max(plan.head if plan.brief_at is None else (*plan.head, plan.brief_at))
+    before = _begun_by_user([at for at in plan.kept if at < last_folded], messages)
+    behind = plan.kept[len(before) :]
+    return CompactedConversation(
+        (*(said[at] for at in before), build_brief_message(brief), *(said[at] for at in behind)),
+        (*before, None, *behind),
+        len(before),
+    )
+
+
+def _begun_by_user(before: list[int], messages: Sequence[Message]) -> list[int]:
+    """Return what stands before the brief: where that would begin with the assistant, which some APIs refuse, only what
+    stands before that."""
+    system = next((count for count, at in enumerate(before) if messages[at].role is not Role.SYSTEM), len(before))
+    begins = before[system:] and messages[before[system]].role is Role.USER
+    return before if begins or system == len(before) else before[:system]
+
+
+def build_brief_message(brief: str) -> Message:
+    """The message that holds a brief."""
+    return Message(Role.USER, (Text(f"{OPENING}\n\n{brief}"),))
+
+
+def read_brief_text(message: Message) -> str:
+    """The brief that such a message holds, exactly as it was given."""
+    return message.text.removeprefix(f"{OPENING}\n\n")
+
+
+class _Planning:
+    """The material of a plan, counted once."""
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        rules: CompactRules,
+        counter: Counter,
+        brief_at: int | None,
+        extra_pins: frozenset[int],
+    ) -> None:
+        self._rules, self._brief_at = rules, brief_at
+        whole_units = find_units(messages)
+        self._tokens = [message_tokens(message, counter) for message in messages]
+        self._pins: Pins = find_pins(messages, whole_units, brief_at=brief_at, extra=extra_pins)
+        self._pieces: list[ConversationPiece] = cut_pieces(messages, whole_units, self._pins, self._tokens, brief_at)
+        self._outputs = find_outputs(messages, counter, rules.protected_tools)
+        self._fixed = count_fixed(rules, counter)
+        self._around_brief = counter.message_overhead_tokens + counter.tokens(f"{OPENING}\n\n") + _SEAM_TOKENS
+        self.whole = self._fixed + sum(self._tokens)
+
+    def pruned_only(self) -> CompactPlan | None:
+        """The plan that leaves out old outputs, where that is enough."""
+        rules = self._rules
+        free = [piece for piece in self._pieces if not piece.stays]
+        if not rules.line or not free:
+            return None
+        outputs = [one for one in self._outputs if one.message not in self._pins.held]
+        chosen = choose_old_outputs(outputs, rules.prune_keeps, rules.prune_frees, free[-1].messages.start)
+        after = self.whole - sum(one.frees for one in chosen)
+        if not chosen or after > min(rules.line, count_most_after(self.whole, rules)):
+            return None
+        return self._plan((), chosen, 0)
+
+    def folded(self) -> CompactPlan | NothingToFold:
+        """The plan that folds the head; more than the head only where the whole would not fit otherwise."""
+        rules = self._rules
+        start = find_tail_start(self._pieces, rules.tail_turns, self._tail_room())
+        none = len(self._pieces)
+        found = self._folding(start, [])
+        if found:
+            return found
+        if rules.budget_tokens is None or self.whole <= rules.budget_tokens:
+            return self._refused(start)
+        return (
+            self._folding(start, self._largest_of_what_stays(start))
+            or self._folding(none, [])
+            or self._folding(none, self._largest_of_what_stays(none))
+            or self._refused(none)
+        )
+
+    def _tail_room(self) -> int:
+        """Return what the tail may take, so that the whole comes down to the goal with the longest brief."""
+        goal = self._rules.goal
+        if goal is None:
+            return self._rules.tail_room
+        held = sum(self._tokens[at] for at in self._pins.held)
+        return min(self._rules.tail_room, goal - self._fixed - held - self._around_brief - self._rules.brief_cap)
+
+    def _largest_of_what_stays(self, start: int) -> list[Output]:
+        """The outputs to leave out of pins' units and of the tail, so that the whole comes down to the goal."""
+        head = find_head(self._pieces, start)
+        kept = set(self._kept(head))
+        too_much = self._fixed + sum(self._tokens[at] for at in kept) - (self._rules.goal or 0)
+        if head:
+            too_much += self._around_brief + self._rules.brief_cap
+        kept.difference_update(at for at in self._pins.messages if at != self._pins.request)
+        return choose_largest_outputs([one for one in self._outputs if one.message in kept], too_much)
+
+    def _folding(self, start: int, left_out: Sequence[Output]) -> CompactPlan | None:
+        """The plan with this tail, if it can be proved with a brief that says anything."""
+        head = find_head(self._pieces, start)
+        kept = set(self._kept(head))
+        chosen = [one for one in left_out if one.message in kept]
+        after = self._fixed + sum(self._tokens[at] for at in kept) - sum(one.frees for one in chosen)
+        room = count_most_after(self.whole, self._rules) - after
+        if not head:
+            return self._plan((), chosen, 0) if chosen and room >= 0 else None
+        room = min(self._rules.brief_cap, room - self._around_brief)
+        return self._plan(head, chosen, room) if room >= self._rules.least_brief else None
+
+    def _kept(self, head: Sequence[int]) -> tuple[int, ...]:
+        """All that is not folded; the earlier brief goes where there is a new one."""
+        folded = {*head, *(() if self._brief_at is None or not head else (self._brief_at,))}
+        return tuple(at for at in range(len(self._tokens)) if at not in folded)
+
+    def _plan(self, head: tuple[int, ...], left_out: Sequence[Output], brief_tokens: int) -> CompactPlan:
+        return CompactPlan(
+            self._kept(head), self._pins.messages, group_outputs(left_out), head, self._brief_at, brief_tokens
+        )
+
+    def _refused(self, start: int) -> NothingToFold:
+        """Return why there is no plan, though all was tried up to this tail."""
+        rules, budget = self._rules, self._rules.budget_tokens
+        held = self._fixed + sum(self._tokens[at] for at in self._pins.held)
+        least = held + self._around_brief + rules.least_brief
+        if budget is not None and self.whole > budget and least > budget:
+            return NothingToFold(
+                f"Folding cannot help: rules, tools and the newest request alone take {held:,} tokens, "
+                f"a brief needs about {least - held:,} more, and the budget is {budget:,}."
+            )
+        if not find_head(self._pieces, start):
+            since = " since the last brief" if self._brief_at is not None else ""
+            return NothingToFold(
+                f"There is nothing to fold{since}: all there is are rules, the newest request and the newest messages."
+            )
+        return NothingToFold(
+            f"Folding would free less than {rules.least_freed:.0%} of {self.whole:,} tokens, so nothing was changed."
+        )

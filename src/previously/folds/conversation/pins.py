@@ -1,0 +1,158 @@
+"""Pins: the messages of a conversation that stay as they are, its rules and the newest request.
+
+Clients put blocks into messages of the user with which nobody asks for anything; here is the one list of them, by their
+form. Words of the user beside such a block are the user's, and a tag that is only spoken of is no block. Looking is
+linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from previously.core.messages import Image, Message, Role, Text, ToolResult
+
+REMINDER = "system-reminder"
+"""A block in which clients put rules and much else."""
+
+RULES_TAG = re.compile(r"(?:.*[_-])?(?:instructions?|rules?)|(?:agents|claude|gemini)[._-]?md", re.IGNORECASE)
+"""The names of blocks that hold rules."""
+
+RULES_HEADING = re.compile(r"\s*#+ (?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b[^\n]*(?:\n|$)\s*", re.IGNORECASE)
+"""The line over rules that names their file."""
+
+_ANYWHERE = rf"{REMINDER}|environment_details|ide_(?:opened_file|selection|diagnostics)"
+_TAG = re.compile(
+    rf"{_ANYWHERE}|environment_context|local-command-[\w-]+|bash-[\w-]+|command-(?:name|message|args|contents)|"
+    r"task-notification|subagent_notification|turn_aborted|permissions instructions|skills?(?:[_-][\w-]+)?|"
+    r"user-prompt-submit-hook",
+    re.I,
+)
+_INSIDE = re.compile(rf"<({_ANYWHERE})>[\s\S]*?(?:</\1>|\Z)")
+_LINE = re.compile(
+    r"\s*(?:\[Request interrupted by user[^\]\n]{0,80}\]|Caveat: The messages below were generated[^\n]*)", re.I
+)
+_WHOLE = re.compile(
+    r"\s*(?:This session is being continued from a previous conversation|Here is a demonstration of how to|"
+    r"#+ AGENTS\.md instructions\b)",
+    re.I,
+)
+_OPENING = re.compile(r"\s*<(?P<tag>permissions instructions|[A-Za-z][\w.-]*)(?:\s[^<>]*)?>", re.I)
+
+
+def read_user_words(message: Message) -> str:
+    """Return what the user says in a message, without what a client put there; empty where nothing is left."""
+    said = (strip_client_blocks(part.text) for part in message.parts if isinstance(part, Text))
+    return "\n".join(words for words in said if words)
+
+
+def strip_client_blocks(text: str) -> str:
+    """A text without what a client put there; empty where nothing is left."""
+    heading = RULES_HEADING.match(text)
+    start = heading.end() if heading else 0
+    at = _after_attached(text, start)
+    if heading and at == start:
+        at = 0  # a heading alone may be the user's own: what stands under it is then what they say
+    if _WHOLE.match(text, at):
+        return ""
+    rest = text[at:]
+    return (_INSIDE.sub("", rest) if "<" in rest else rest).strip()
+
+
+def find_leading_blocks(text: str, at: int = 0) -> Iterator[tuple[str, str, int]]:
+    """The blocks that a text begins with: tag, what is inside, and where it ends."""
+    while opened := _OPENING.match(text, at):
+        closing = f"</{opened['tag']}>"
+        end = text.find(closing, opened.end())
+        if end < 0:
+            return
+        at = end + len(closing)
+        yield opened["tag"], text[opened.end() : end], at
+
+
+def _after_attached(text: str, at: int) -> int:
+    """Return where the blocks and lines of a client end that stand there, one behind the other."""
+    while True:
+        line = _LINE.match(text, at)
+        tag, _, end = next(find_leading_blocks(text, at), ("", "", at))
+        if line:
+            at = line.end()
+        elif tag and (_TAG.fullmatch(tag) or RULES_TAG.fullmatch(tag)):
+            at = end
+        else:
+            opened = None if tag else _OPENING.match(text, at)
+            # A block of a client that never ends was cut off: all of it is the client's.
+            return len(text) if opened and _TAG.fullmatch(opened["tag"]) else at
+
+
+_RULES_FILE = re.compile(r"\b(?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b|^# claudeMd\b|\.cursorrules\b", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """The messages that stay as they are."""
+
+    messages: tuple[int, ...]
+    """Those that are pinned, in order."""
+    held: frozenset[int]
+    """Those, and what belongs to them: the call whose result came with the request."""
+    request: int | None
+    """The newest request."""
+
+
+def find_pins(
+    messages: Sequence[Message],
+    units: Sequence[range],
+    *,
+    brief_at: int | None = None,
+    extra: frozenset[int] = frozenset(),
+) -> Pins:
+    """The pins of a conversation. The earlier brief is none, whatever it says."""
+    request = find_newest_request(messages, brief_at)
+    found = {at for at in extra if 0 <= at < len(messages)}
+    if request is not None:
+        found.add(request)
+    seen: set[Message] = set()
+    for at, message in enumerate(messages):
+        if message.role is Role.SYSTEM:
+            found.add(at)
+        elif holds_rules(message) and message not in seen:
+            seen.add(message)
+            found.add(at)
+    found.discard(-1 if brief_at is None else brief_at)
+    held = {at for unit in units if not found.isdisjoint(unit) for at in unit}
+    held.discard(-1 if brief_at is None else brief_at)
+    return Pins(tuple(sorted(found)), frozenset(held), request)
+
+
+def find_newest_request(messages: Sequence[Message], brief_at: int | None = None) -> int | None:
+    """Return where the user asked for something last."""
+    return next((at for at in reversed(range(len(messages))) if at != brief_at and is_request(messages[at])), None)
+
+
+def is_request(message: Message) -> bool:
+    """Return whether the user says something in it: words or a picture besides results and what a client attached."""
+    if message.role is not Role.USER:
+        return False
+    answers = any(isinstance(part, ToolResult) for part in message.parts)  # their pictures belong to the tool
+    return any(
+        bool(strip_client_blocks(part.text)) if isinstance(part, Text) else isinstance(part, Image) and not answers
+        for part in message.parts
+    )
+
+
+def holds_rules(message: Message) -> bool:
+    """Return whether a client put rules into it, as a block at the beginning of a text."""
+    if message.role is not Role.USER or any(isinstance(part, ToolResult) for part in message.parts):
+        return False
+    return any(_begins_with_rules(part.text) for part in message.parts if isinstance(part, Text))
+
+
+def _begins_with_rules(text: str) -> bool:
+    if RULES_HEADING.match(text):
+        return True
+    return any(
+        RULES_TAG.fullmatch(tag) or (tag == REMINDER and _RULES_FILE.search(inside))
+        for tag, inside, _ in find_leading_blocks(text)
+    )

@@ -1,0 +1,1 @@
+"""Memory of one branch, read from a snapshot: pure and synchronous."""

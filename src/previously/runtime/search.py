@@ -1,0 +1,305 @@
+"""Recall in a story: messages found again, for whoever searches and for the turn a view is made of.
+
+Nothing is found that is not on the path, nor anything that the one who reads did not witness; a hidden message is shown
+to whoever searches, and in no view. The index catches up before it is asked; where that cannot be, what it has is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from previously.core.errors import BadInput, StoreProblem
+from previously.core.messages import Role
+from previously.core.path import OnPath, Span
+from previously.core.snapshot import Snapshot, read_run
+from previously.core.tokens import Counter
+from previously.runtime.story_moment import StoryMoment
+from previously.storage.store import Store, StoryKey
+from previously.view.reader import Reader
+from previously.view.turn import Recalled, render_text
+
+if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
+    from previously.recall.outline import Outline, PathEntries
+    from previously.recall.passages import Quoted
+    from previously.recall.rank import Hit, Why
+    from previously.recall.search import SearchResult, StoryIndex
+    from previously.recall.vectors import WordTable
+
+TOP = 10
+"""Messages that a search gives if nobody says how many: a screen holds them."""
+
+MOST_FOUND = 200
+"""Messages that a search gives at most: ranking more would cost more than anybody reads."""
+
+MOST_FOR_A_VIEW = 24
+"""Hits that are read for a view; its budget holds few of them."""
+
+WORTH_SHOWING = 0.5
+"""A passage is put into a view if it scores at least this part of the best one."""
+
+BEYOND_SHARE = 2
+"""Passages may take twice their share where nothing else takes the room: one question in ninety more is answered from
+2,000 tokens. It is free in this turn alone, and what is put into the newest message leaves the prefix as it is."""
+
+MOST_BEYOND_TOKENS = 1_200
+"""But no more than this: a message must not drown in what is put before it, and more answered no further question."""
+
+LONG_QUERY = 15
+"""A passage must hold a fifth of the terms that it was looked up by, but need not hold more than a fifth of these."""
+
+FEW_WORDS = 4
+"""A message with fewer words is looked up together with the one before it."""
+
+CAUGHT_UP_FOR_A_VIEW = 1_000
+"""New messages that are indexed before a view: a tenth of a second. More are left to `search` and to later views."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A message that was found."""
+
+    position: int
+    id: str | None
+    """The id it has in the file or client it came from."""
+    speaker: str | None
+    at: str | None
+    text: str
+    score: float
+    tokens: int
+    """The tokens it takes in a view, its place and its speaker included."""
+    terms: tuple[str, ...]
+    """The terms of the query that it was found by."""
+    highlights: tuple[tuple[int, int], ...]
+    """The places of these in its text: starts and ends."""
+    hidden: bool
+
+
+def compute_recall_ceiling(share_tokens: int) -> int:
+    """Return how many tokens passages may take where there is room, given their share of a view."""
+    return max(share_tokens, min(BEYOND_SHARE * share_tokens, MOST_BEYOND_TOKENS))
+
+
+async def catch_up(store: Store, key: StoryKey, most: int | None = None) -> int:
+    """Index what was written since, all of it or so many messages at most; return how many wait."""
+    table = _load_word_table()
+    waiting = await store.index(key, table, most=most) if most else await store.index(key, table)
+    while waiting and not most:
+        waiting = await store.index(key, table)
+    return waiting
+
+
+async def try_to_catch_up(store: Store, key: StoryKey) -> None:
+    """Do the same for a view, which goes out in any case."""
+    with suppress(StoreProblem):
+        await catch_up(store, key, CAUGHT_UP_FOR_A_VIEW)
+
+
+def search(
+    moment: StoryMoment,
+    query: str,
+    top: int | None,
+    budget_tokens: int | None,
+    reader: Reader,
+    counter: Counter,
+    *,
+    dated: bool,
+) -> list[SearchHit]:
+    """Return the best hits for a query, best first; with a budget and no `top`, as many as it holds."""
+    if top is not None and top < 1:
+        raise BadInput(f"A search for {top} messages finds none; give a positive number.")
+    if top is None:
+        top = TOP if budget_tokens is None else MOST_FOUND
+    most = MOST_FOUND if budget_tokens or reader.name else min(top, MOST_FOUND)
+    result = _find(*moment.recall(), query, allowed=_list_allowed(reader), most=most)
+    result.query.checked()
+    hits = [(hit, _read_at(moment.snapshot, hit.position)) for hit in result.hits]
+    hits = [(hit, item) for hit, item in hits if reader.witnessed(item)]
+    costs = {hit.position: _count_line(_render_line(item, dated=dated), counter) for hit, item in hits}
+    if budget_tokens is not None:
+        hits = _choose_within(hits, budget_tokens, costs, result.outline)
+    return [_make_hit(hit, item, costs[hit.position]) for hit, item in hits[:top]]
+
+
+def recall_for_turn(
+    moment: StoryMoment,
+    seen: Sequence[OnPath],
+    turn: OnPath,
+    reader: Reader,
+    budget_tokens: int,
+    counter: Counter,
+    until: int,
+    *,
+    dated: bool,
+) -> list[Recalled]:
+    """Return what is found again for a turn, the best first, within a budget: nothing of what the reader has seen
+    anyway, and nothing from `until` on. Only what they have seen decides what is looked for."""
+    if budget_tokens <= 0:
+        return []
+    earlier = [item.entry.message for item in seen if item.position < turn.position]
+    message = turn.entry.message
+    text = message.text
+    if len(text.split()) < FEW_WORDS and earlier:
+        text = f"{earlier[-1].text}\n{text}"
+    asked = next((other.speaker for other in reversed(earlier) if other.speaker not in (None, message.speaker)), None)
+    excluded = {item.position for item in seen}
+    result = _find(
+        *moment.recall(), text, asker=message.speaker, asked=asked, allowed=_list_allowed(reader), excluded=excluded,
+        until=until, most=MOST_FOR_A_VIEW,
+    )  # fmt: skip
+    best = result.hits[0].score if result.hits else 0.0
+    fewest = max(1, min(len(result.query.terms), LONG_QUERY) // 5)
+    hits = [hit for hit in result.hits if hit.score >= WORTH_SHOWING * best and len(hit.why.terms) >= fewest]
+    items = {hit.position: _read_at(moment.snapshot, hit.position) for hit in hits}
+    hits = [hit for hit in hits if _may_be_shown(items[hit.position], reader)]
+    quoted = {position: _quote(item, dated=dated) for position, item in items.items()}
+    return _make_passages(hits, quoted, budget_tokens, counter, result.outline, excluded)
+
+
+def read_recalled(
+    snapshot: Snapshot, recalled: Sequence[Recalled], reader: Reader | None, *, dated: bool
+) -> list[Recalled]:
+    """Return the same passages with their words; with a reader, only those that may be shown to them now."""
+    read = [(passage, _read_at(snapshot, passage.span.first)) for passage in recalled]
+    shown = [(passage, item) for passage, item in read if reader is None or _may_be_shown(item, reader)]
+    return [replace(passage, text=_render_line(item, dated=dated)) for passage, item in shown]
+
+
+def _find(
+    index: StoryIndex,
+    path: PathEntries,
+    text: str,
+    *,
+    asker: str | None = None,
+    asked: str | None = None,
+    allowed: Collection[int] | None = None,
+    excluded: Collection[int] = (),
+    until: int | None = None,
+    most: int,
+) -> SearchResult:
+    from previously.recall.search import find
+
+    return find(
+        index, path, text, _load_word_table(), asker=asker, asked=asked, allowed=allowed, excluded=excluded,
+        until=until, most=most,
+    )  # fmt: skip
+
+
+def _make_passages(
+    hits: Sequence[Hit],
+    quoted: dict[int, Quoted],
+    budget_tokens: int,
+    counter: Counter,
+    outline: Outline,
+    excluded: Collection[int],
+) -> list[Recalled]:
+    from previously.recall.passages import make_passages
+
+    passages = make_passages(
+        hits, quoted, budget_tokens, lambda line: _count_line(line, counter), outline, excluded=excluded
+    )
+    best_first = sorted(passages, key=lambda passage: (-passage.score, passage.position))
+    return [
+        Recalled(
+            Span(passage.position, passage.position),
+            passage.line,
+            round(passage.score, 4),
+            _say_reason(passage.why, passage.line),
+        )
+        for passage in best_first
+    ]
+
+
+def _choose_within(
+    hits: list[tuple[Hit, OnPath]], budget_tokens: int, costs: Mapping[int, int], outline: Outline
+) -> list[tuple[Hit, OnPath]]:
+    from previously.recall.passages import choose_hits
+
+    items = {hit.position: item for hit, item in hits}
+    return [(hit, items[hit.position]) for hit in choose_hits([hit for hit, _ in hits], budget_tokens, costs, outline)]
+
+
+def _make_hit(hit: Hit, item: OnPath, tokens: int) -> SearchHit:
+    from previously.text.words import find_places
+
+    text = _read_text(item)
+    return SearchHit(
+        hit.position,
+        item.entry.attributes.source_id,
+        item.entry.message.speaker,
+        item.entry.attributes.at,
+        text,
+        round(hit.score, 4),
+        tokens,
+        hit.why.terms,
+        find_places(text, hit.why.terms),
+        item.entry.attributes.hidden,
+    )
+
+
+def _say_reason(why: Why, line: str) -> str:
+    """Return what a passage was found by, in words."""
+    from previously.text.words import find_places
+
+    parts = {
+        "words": why.by_words,
+        "meaning": why.by_meaning,
+        "neighbours": why.by_neighbours,
+        "speaker": why.by_speaker,
+        "day": why.by_day,
+        "page": why.by_page,
+    }
+    whole = sum(part for part in parts.values() if part > 0) or 1.0
+    ways = ", ".join(f"{name} {part / whole:.0%}" for name, part in parts.items() if part / whole >= 0.05)
+    words = list(dict.fromkeys(line[start:end] for start, end in find_places(line, why.terms)))
+    return f"recalled by {ways}; found: {', '.join(words[:6])}"
+
+
+def _read_at(snapshot: Snapshot, position: int) -> OnPath:
+    return read_run(snapshot, position, position)[0]
+
+
+def _count_line(line: str, counter: Counter) -> int:
+    """Return what a line takes in a view, with its break."""
+    return counter.tokens(render_text(line) + "\n")
+
+
+def _render_line(item: OnPath, *, dated: bool) -> str:
+    from previously.recall.passages import render_line
+
+    return render_line(item.position, _quote(item, dated=dated))
+
+
+def _quote(item: OnPath, *, dated: bool) -> Quoted:
+    from previously.recall.passages import Quoted
+
+    return Quoted(_read_text(item), item.entry.message.speaker, item.entry.attributes.at if dated else None)
+
+
+def _read_text(item: OnPath) -> str:
+    """Return what there is to read of a message: captions and results of tools included."""
+    from previously.recall.index import read_facts
+
+    return item.entry.message.text or read_facts(item.entry.message).text
+
+
+def _list_allowed(reader: Reader) -> Collection[int] | None:
+    """Return the positions that a reader may know of; None for all of them."""
+    if not reader.name or reader.presence is None or reader.presence.knows_all(reader.name):
+        return None
+    return reader.presence.positions(reader.name)
+
+
+def _may_be_shown(item: OnPath, reader: Reader) -> bool:
+    entry = item.entry
+    if entry.attributes.hidden or entry.message.role is Role.SYSTEM:
+        return False
+    return bool(_read_text(item).strip()) and reader.witnessed(item)
+
+
+def _load_word_table() -> WordTable | None:
+    from previously.models.word_vectors import load_word_table
+
+    return load_word_table()

@@ -1,0 +1,267 @@
+"""The history of memory: taking back, restoring, approving.
+
+Versions are never deleted. What is undone stays in the log and can be restored; what is rejected says why. Folds belong
+to the messages they read, so undoing or restoring one concerns every branch that holds those; what a person wrote
+belongs to the branch, and so does taking it back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from previously.core.digests import span_key
+from previously.core.errors import BadInput
+from previously.core.json_values import clean
+from previously.core.marks import Mark, MarkKind, find_starts, is_of_a_span
+from previously.core.path import Span, find_position
+from previously.core.snapshot import Snapshot
+from previously.core.versions import IN_FORCE, REJECTED, TAKEN_BACK, Kind, Status, Version, has_read
+from previously.folds.recap import FoldRules
+from previously.memory.in_force import InForce
+from previously.memory.notes import find_notes
+from previously.memory.presence import HAND_MARKS, place_corrections
+from previously.story.access import PERSON, StoryAccess, StoryChange, find_version
+from previously.story.memory_edits import TextName, list_hand_marks, parse_text_name, read_text, unlock_text, write_text
+
+_RESTORABLE = IN_FORCE | {Status.UNDONE}
+
+_DEEDS = {
+    MarkKind.CHAPTER: "the end of the chapter",
+    MarkKind.RECAP: "the recap by hand",
+    MarkKind.CHAPTER_RECAP: "a chapter's recap by hand",
+    MarkKind.BACKBONE: "the backbone by hand",
+    MarkKind.PIN: "the pin",
+    MarkKind.UNLOCKED: "the unlocking",
+    MarkKind.SCENE: "the end of the scene",
+    MarkKind.LORE: "what was written of an entry",
+    MarkKind.THREAD: "what was said of a thread",
+    MarkKind.HELD: "what was said of how things stand",
+    MarkKind.WISH: "what was said of a wish",
+    MarkKind.LEFT: "the leaving",
+    MarkKind.ENTERED: "the entering",
+    MarkKind.PRESENCE: "what was said of who was present",
+}
+"""The deeds that can be undone, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A memory in force that stands, or stood, for a message."""
+
+    kind: Kind
+    version: int | None
+    """None for what a person wrote."""
+    span: Span
+    cut: Span | None = None
+    """The messages around this one that it tells no more, because it had grown too long; None where it tells it."""
+
+
+class History:
+    """The versions of one story, as people decide about them."""
+
+    def __init__(self, access: StoryAccess) -> None:
+        self._access = access
+
+    async def log(self) -> list[Version]:
+        """Return every version of every memory, the oldest first."""
+        return await self._access.read(lambda moment: moment.snapshot.versions())
+
+    async def telling(self, position: int) -> list[Telling]:
+        """Return every memory in force that stands for the message at a position: notes of its span, then the texts."""
+        return await self._access.read(lambda moment: _list_telling(moment.snapshot, self._access.rules, position))
+
+    async def undo(self) -> str:
+        """Take back the newest thing that was done to the memory of the active branch; return what that was, in
+        words."""
+        return await self._access.change(_undo)
+
+    async def restore(self, version: int) -> Version:
+        """Put an earlier version in force again, in place of what came after it and of what a person wrote since."""
+        return await self._access.change(lambda change: _restore(change, version))
+
+    async def pending(self) -> list[Version]:
+        """Return what waits for approval, the oldest first; of texts that one answer gave, the first stands for all."""
+        waiting = [version for version in await self.log() if version.made.status is Status.PENDING]
+        return [
+            version
+            for at, version in enumerate(waiting)
+            if not any(_is_same_answer(version, other) for other in waiting[:at])
+        ]
+
+    async def approve(self, version: int) -> Version:
+        """Put a version that waits in force."""
+        return await self._decide(version, Status.COMMITTED, "approved by a person")
+
+    async def reject(self, version: int, reason: str = "") -> Version:
+        """Refuse a version that waits. The next fold makes another."""
+        why = f": {clean(reason)[0]}" if reason.strip() else ""
+        return await self._decide(version, Status.REFUSED, f"{REJECTED}{why}")
+
+    async def _decide(self, version: int, status: Status, reason: str) -> Version:
+        def change(change: StoryChange) -> Version:
+            decided = find_version(change.snapshot, version)
+            if decided.made.status is not Status.PENDING:
+                raise BadInput(f"Version {version} does not wait for approval: it is {decided.made.status.value}.")
+            for other in change.snapshot.versions():
+                if other.id != version and other.made.status is Status.PENDING and _is_same_answer(other, decided):
+                    change.tables.versions.set_status(change.key, other.id, status, reason)
+            return change.tables.versions.set_status(change.key, version, status, reason)
+
+        return await self._access.change(change)
+
+
+def _list_telling(snapshot: Snapshot, rules: FoldRules, position: int) -> list[Telling]:
+    at = find_position(snapshot.messages, position)
+    notes = {(note.version.made.kind, note.span): note for note in find_notes(snapshot)}
+    telling = [Telling(kind, note.version.id, span) for (kind, span), note in notes.items() if at in span]
+    in_force = InForce(snapshot)
+    *closed, _ = in_force.timeline()
+    texts = [(kind, read_text(snapshot, rules, TextName(kind))) for kind in (Kind.RECAP, Kind.BACKBONE)]
+    around = [chapter for chapter in closed if chapter.last is not None and chapter.first <= at <= chapter.last]
+    texts += [(Kind.CHAPTER, chapter.recap) for chapter in in_force.chapters(around)]
+    for kind, text in texts:
+        if text and at in text.span:
+            cut = next((cut for cut in text.cuts if at in cut), None)
+            telling.append(Telling(kind, text.version, text.span, cut))
+    return telling
+
+
+def _undo(change: StoryChange) -> str:
+    snapshot = change.snapshot
+    kinds = [kind for kind in Kind if kind is not Kind.STATE]  # which only follows from others
+    notes = find_notes(snapshot)
+    versions = [version for kind in kinds for _, _, version in snapshot.cover(kind)]
+    newest = max([0, *versions, *(note.version.id for note in notes)])
+    marks = [mark for mark in snapshot.marks() if mark.kind in _DEEDS]
+    mark = max(marks, key=lambda mark: mark.id, default=None)
+    if mark and newest <= mark.after:
+        return _undo_mark(change, mark)
+    if not newest:
+        raise BadInput("There is nothing to undo: nothing is remembered yet.")
+    version = change.tables.versions.set_status(change.key, newest, Status.UNDONE, TAKEN_BACK)
+    for note in notes:
+        if note.version.id == newest:
+            _take_back_states(change, note.span.first)
+    return f"version {version.id}, {version.made.kind.value} of {version.made.span}"
+
+
+def _undo_mark(change: StoryChange, mark: Mark) -> str:
+    where = f"message {mark.position}"
+    if mark.kind is MarkKind.PRESENCE:  # its mark stands before the first message that it is about
+        placed = place_corrections(change.snapshot, change.snapshot.marks(HAND_MARKS))
+        where = next((str(span) for other, span in placed if other.id == mark.id), f"message {mark.position + 1}")
+    change.take_back_mark(mark.id)
+    if mark.kind is MarkKind.CHAPTER and mark.made_by != PERSON:  # it would close there again by itself
+        change.add_mark(MarkKind.KEPT_OPEN, mark.position)
+    return f"{_DEEDS[mark.kind]} at {where}"
+
+
+def _restore(change: StoryChange, version: int) -> Version:
+    snapshot, versions = change.snapshot, change.tables.versions
+    wanted = find_version(snapshot, version)
+    if wanted.made.status is Status.BY_HAND:
+        what = _name_text(snapshot, wanted)
+        if not what:
+            raise BadInput(f"Version {version} is about a chapter that is not on branch {snapshot.branch!r} now.")
+        write_text(change, what, wanted.made.text)
+        return wanted
+    if wanted.made.status not in _RESTORABLE:
+        raise BadInput(f"Version {version} was never in force: it is {wanted.made.status.value}.")
+    chain = _read_chain(snapshot, wanted)
+    span = _find_span(snapshot, chain)
+    if span is None:
+        raise BadInput(
+            f"Version {version} was made for messages that are not on branch {snapshot.branch!r} as they were; "
+            "write its words by hand to have them anyhow."
+        )
+    for link in chain:
+        if link.made.status is Status.UNDONE:
+            versions.set_status(change.key, link.id, Status.COMMITTED, "restored by a person")
+    why = f"undone when version {version} was restored"
+    for _, last, other in snapshot.cover(wanted.made.kind):
+        shadows = last > span.last or (last == span.last and other > version)
+        if shadows and find_version(snapshot, other).made.scope == wanted.made.scope:
+            versions.set_status(change.key, other, Status.UNDONE, why)
+    if is_of_a_span(wanted.made.scope):
+        for note in find_notes(snapshot):
+            if note.version.made.key == wanted.made.key and note.version.id > version:
+                versions.set_status(change.key, note.version.id, Status.UNDONE, why)
+        _take_back_states(change, span.first)
+    what = _name_text(snapshot, wanted)
+    if what and list_hand_marks(snapshot, parse_text_name(what)):
+        unlock_text(change, what)
+    return find_version(snapshot, version)
+
+
+def _take_back_states(change: StoryChange, first: int) -> None:
+    """Take back kept states, and loosen recaps, that may hold what was noted from a message on."""
+    versions = change.tables.versions
+    for _, last, version in change.snapshot.cover(Kind.STATE):
+        if last >= first:
+            versions.set_status(change.key, version, Status.UNDONE, "a note in it was taken back")
+    if change.rules.timeline.is_derived:
+        recaps = change.snapshot.cover(Kind.RECAP)
+        versions.loosen(change.key, [version for _, last, version in recaps if last >= first])
+
+
+def _name_text(snapshot: Snapshot, version: Version) -> str:
+    """Return what a person calls the text that a version is of; empty if the branch has no such text now."""
+    if version.made.kind is Kind.BACKBONE:
+        return Kind.BACKBONE.value
+    if version.made.kind is Kind.SHORT:
+        return ""  # a person writes the full form; this one follows
+    *closed, current = InForce(snapshot).timeline()
+    scope = version.made.scope
+    if version.made.kind is Kind.CHAPTER:
+        numbers = [chapter.number for chapter in closed if scope in (chapter.scope, chapter.last_stretch.scope)]
+        return f"{Kind.CHAPTER.value}:{numbers[-1]}" if numbers else ""
+    return Kind.RECAP.value if scope in [stretch.scope for stretch in current.stretches] else ""
+
+
+def _read_chain(snapshot: Snapshot, version: Version) -> list[Version]:
+    """Return a version and all it was built on, the first link first."""
+    chain = [version]
+    while chain[0].made.before:
+        chain.insert(0, find_version(snapshot, chain[0].made.before))
+    return chain
+
+
+def _find_span(snapshot: Snapshot, chain: list[Version]) -> Span | None:
+    """Return where the run of the last of a chain stands on the branch, if all the runs of the chain stand there."""
+    scope = chain[0].made.scope
+    if is_of_a_span(scope):
+        return _find_run(snapshot, chain[0])
+    first = find_starts(snapshot.marks(), [scope]).get(scope)
+    span = None
+    for link in chain:
+        if first is None or first + len(link.made.span) > snapshot.messages:
+            return None
+        span = Span(first, first + len(link.made.span) - 1)
+        run = snapshot.path(span.first, span.last)
+        if span_key(item.entry.digest for item in run) != link.made.key:
+            return None
+        first = span.last + 1
+    return span
+
+
+def _find_run(snapshot: Snapshot, note: Version) -> Span | None:
+    """Return where the run that a note has read stands on the branch, the last time; None if it does not."""
+    digests = [item.entry.digest for item in snapshot.path(0, snapshot.messages - 1)]
+    length = len(note.made.span)
+    for at in range(len(digests) - length, -1, -1):
+        if digests[at] == note.made.first and has_read(note.made, digests[at : at + length]):
+            return Span(at, at + length - 1)
+    return None
+
+
+def _is_same_answer(version: Version, other: Version) -> bool:
+    """Return whether two versions came of one answer: an update gives a recap, an episode and a note at once, and where
+    a chapter ends with it the short form and the backbone; the question of a closed chapter gives these two and
+    sometimes its full form. What is kept of a chapter reads more than the update did, and ends with it."""
+    kinds = {version.made.kind, other.made.kind}
+    of_chapters = {Kind.CHAPTER, Kind.SHORT, Kind.BACKBONE}
+    if not kinds <= {Kind.RECAP, Kind.EPISODE, Kind.NOTE, *of_chapters} or (
+        (version.made.at, version.made.anchor) != (other.made.at, other.made.anchor)
+    ):
+        return False
+    return len(kinds) > 1 if kinds & of_chapters else version.made.key == other.made.key

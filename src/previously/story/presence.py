@@ -1,0 +1,144 @@
+"""Presence as people see it and correct it: who was there, and who leaves or enters.
+
+A person's words follow the branch and can be undone. Who leaves or enters is said for all that is said from then on;
+who was present at messages that are there is corrected in place of whatever was given or noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from previously.core.errors import BadInput
+from previously.core.json_values import clean
+from previously.core.marks import MarkKind
+from previously.core.messages import Draft
+from previously.core.path import Span, find_position
+from previously.core.people import People, list_characters, update_people
+from previously.core.presence import PresenceStretch
+from previously.core.scripts import casefold
+from previously.memory.presence import COMINGS, HAND_MARKS, list_absent, place_corrections, render_correction
+from previously.runtime.story_moment import StoryMoment
+from previously.storage.store import BranchInfo
+from previously.story.access import StoryAccess, StoryChange
+
+LONGEST_NAME = 100
+"""Characters of a name: a longer one is a sentence."""
+
+
+class PresenceEdits:
+    """The presence of people in one story."""
+
+    def __init__(self, access: StoryAccess) -> None:
+        self._access = access
+        self._met: tuple[int, People] = (0, {})
+        """The people of the story up to a node: who goes on from there need not read it again."""
+
+    async def presence(self) -> list[PresenceStretch]:
+        """Return who was present at each stretch of the active branch, and where that is known from."""
+        return await self._access.read(lambda moment: moment.read_presence().stretches())
+
+    async def set_presence(self, first: int, last: int, names: Sequence[str] | None) -> Span:
+        """Say who was present at the messages from `first` to `last`: these and nobody else, None for everybody. It
+        stands in place of whatever was given, noted or inferred. Whoever speaks a message knows it all the same."""
+
+        def change(change: StoryChange) -> Span:
+            span = _find_span(change.snapshot.messages, first, last)
+            people = (
+                None if names is None else list({casefold(name): name for name in map(_check_name, names)}.values())
+            )
+            text = render_correction(people, [item.entry.id for item in change.snapshot.path(span.first, span.last)])
+            mark = change.add_mark(MarkKind.PRESENCE, span.first - 1, text)
+            change.add_mark(MarkKind.PRESENCE_END, span.last, of=mark.origin)
+            return span
+
+        return await self._access.change(change)
+
+    async def unset_presence(self, at: int) -> Span:
+        """Take back what was said last of who was present at a message; the stretch it was said of."""
+
+        def change(change: StoryChange) -> Span:
+            snapshot = change.snapshot
+            position = find_position(snapshot.messages, at)
+            placed = place_corrections(snapshot, snapshot.marks(HAND_MARKS))
+            meant = [(mark, span) for mark, span in placed if position in span]
+            if not meant:
+                raise BadInput(f"Nobody said by hand who was present at message {position}.")
+            mark, span = meant[-1]
+            change.add_mark(MarkKind.UNLOCKED, snapshot.messages - 1, instead_of=[mark])
+            return span
+
+        return await self._access.change(change)
+
+    async def leave(self, name: str) -> None:
+        """From the next message on, somebody is not there."""
+        await self._say(MarkKind.LEFT, name)
+
+    async def enter(self, name: str) -> None:
+        """From the next message on, somebody is there again."""
+        await self._say(MarkKind.ENTERED, name)
+
+    async def absent(self) -> list[str]:
+        """Return who has left and not come back, in the order they left."""
+        return await self._access.read(lambda moment: list_absent(moment.snapshot.marks(COMINGS)))
+
+    async def add_witnesses(self, drafts: Sequence[Draft]) -> tuple[list[Draft], BranchInfo]:
+        """Return messages with those who are there as witnesses, where some are not; and the branch before."""
+
+        def read(moment: StoryMoment) -> tuple[BranchInfo, set[str], People]:
+            snapshot = moment.snapshot
+            branch = BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
+            gone = {casefold(name) for name in list_absent(snapshot.marks(COMINGS))}
+            if not gone:
+                return branch, gone, {}
+            is_met = branch.head and self._met[0] == branch.head
+            return branch, gone, self._met[1] if is_met else moment.read_known().state.people
+
+        branch, gone, people = await self._access.read(read)
+        if not gone:
+            return list(drafts), branch
+        self._met = branch.head, people
+        cast, players = list_characters(people), [person.name for person in people.values() if person.plays]
+        present = tuple(sorted(name for name in (*cast, *players) if casefold(name) not in gone))
+        return [_add_present(draft, present) for draft in drafts], branch
+
+    def meet(self, before: int, after: BranchInfo, drafts: Sequence[Draft]) -> None:
+        """Learn of messages that were added behind a node."""
+        if self._met[0] == before:
+            first = after.messages - len(drafts)
+            people = update_people(self._met[1], enumerate((draft.message for draft in drafts), first))
+            self._met = after.head, people
+
+    async def _say(self, kind: MarkKind, name: str) -> None:
+        who = _check_name(name)
+
+        def change(change: StoryChange) -> None:
+            absent = list_absent(change.snapshot.marks(COMINGS))
+            has_left = casefold(who) in map(casefold, absent)
+            if kind is MarkKind.ENTERED and not has_left:
+                raise BadInput(f"{who} has not left.")
+            if kind is MarkKind.LEFT and has_left:
+                raise BadInput(f"{who} has left already.")
+            change.add_mark(kind, change.snapshot.messages - 1, who)
+
+        await self._access.change(change)
+
+
+def _check_name(name: str) -> str:
+    who = " ".join(name.split())
+    if not who or clean(who)[1] or len(who) > LONGEST_NAME:
+        raise BadInput(f"Somebody who is there or not needs a name of 1 to {LONGEST_NAME} list_characters.")
+    return who
+
+
+def _find_span(messages: int, first: int, last: int) -> Span:
+    begin, end = find_position(messages, first), find_position(messages, last)
+    if begin > end:
+        raise BadInput(f"A stretch goes from its first message to its last: {begin} comes after {end}.")
+    return Span(begin, end)
+
+
+def _add_present(draft: Draft, present: tuple[str, ...]) -> Draft:
+    """Return a message with its witnesses: those that are given, else those who are there."""
+    message = draft.message
+    return draft if message.witnesses is not None else replace(draft, message=replace(message, witnesses=present))

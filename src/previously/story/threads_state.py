@@ -1,0 +1,174 @@
+"""Threads, how things stand, wishes and people, as their users see and change them.
+
+A person's words follow the branch and can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from previously.core.errors import BadInput
+from previously.core.json_values import clean
+from previously.core.marks import MarkKind
+from previously.core.people import Person
+from previously.core.scripts import casefold
+from previously.lore.current_state import StateValue
+from previously.lore.hand_records import HandRecord, StateRecord, ThreadAction, ThreadRecord, WishRecord, render_record
+from previously.lore.state import Player, State, Wish
+from previously.lore.threads import Thread, ThreadStatus, find_status, rank_threads
+from previously.runtime.story_moment import StoryMoment
+from previously.story.access import StoryAccess, StoryChange
+
+LONGEST_SAID = 500
+"""Characters of a line that a person writes: it stands in every view."""
+
+NEVER_DORMANT = 100_000
+"""Messages after which a thread sleeps where the settings do not say: more than any story has."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadListing:
+    """A thread and how it stands."""
+
+    thread: Thread
+    status: ThreadStatus
+    suggestions: tuple[str, ...] = ()
+    """Notes made since of a thread that a person wrote."""
+
+
+class ThreadsState:
+    """The threads, the state and the wishes of one story."""
+
+    def __init__(self, access: StoryAccess) -> None:
+        self._access = access
+
+    async def threads(self, *, everything: bool = False) -> list[ThreadListing]:
+        """Return what is open, what matters most first; with `everything`, also what sleeps and what is settled."""
+
+        def read(moment: StoryMoment) -> list[ThreadListing]:
+            kept = moment.read_known().state.threads
+            now, asleep = moment.snapshot.messages, moment.rules.dormant_messages or NEVER_DORMANT
+            settled = [thread for thread in kept.threads if thread.settled is not None]
+            return [
+                ThreadListing(
+                    thread,
+                    find_status(thread, now, asleep),
+                    tuple(said.text for said in kept.suggestions if said.thread == thread.id),
+                )
+                for thread in (*rank_threads(kept.threads, now, asleep), *settled)
+            ]
+
+        listings = await self._access.read(read)
+        return [listing for listing in listings if everything or listing.status is ThreadStatus.OPEN]
+
+    async def open_thread(self, text: str, due: str = "") -> None:
+        """Say that something is open: a promise, a debt, a question."""
+        record = ThreadRecord(ThreadAction.OPEN, _check_words(text), _check_words(due) if due.strip() else "")
+        await self._record(MarkKind.THREAD, record)
+
+    async def resolve_thread(self, text: str) -> Thread:
+        """Say that it is settled, by its words or some of them, or by its id."""
+        thread = await self._find_thread(text, "open")
+        await self._record(MarkKind.THREAD, ThreadRecord(ThreadAction.RESOLVE, thread.text, id=thread.id))
+        return await self._read_again(thread)
+
+    async def reword_thread(self, text: str, words: str) -> Thread:
+        """Give an open thread other words, which no model changes."""
+        thread = await self._find_thread(text, "open")
+        record = ThreadRecord(ThreadAction.REWORD, _check_words(words), id=thread.id, was=thread.text)
+        await self._record(MarkKind.THREAD, record)
+        return await self._read_again(thread)
+
+    async def reopen_thread(self, text: str) -> Thread:
+        """Say that a settled thread is open all the same."""
+        thread = await self._find_thread(text, "settled")
+        await self._record(MarkKind.THREAD, ThreadRecord(ThreadAction.OPEN, thread.text, id=thread.id))
+        return await self._read_again(thread)
+
+    async def state(self) -> list[StateValue]:
+        """Return how things stand, a value for each thing and aspect; the newest last."""
+        return list((await self._read_state()).current.standing)
+
+    async def hold(self, text: str) -> None:
+        """Say how something stands: `Thing / aspect: value`, or in free words. No model changes it."""
+        await self._record(MarkKind.HELD, StateRecord(_check_words(text)))
+
+    async def end_held(self, text: str) -> StateValue:
+        """Say that something holds no more, by its line or a part of it."""
+        lines = [(value.text, value.text, value) for value in await self.state()]
+        value = _find_meant(text, lines, "line of the state", "state")
+        await self._record(MarkKind.HELD, StateRecord(value.text, ended=True))
+        return value
+
+    async def wishes(self) -> list[Wish]:
+        """Return what the players asked for about the telling, the oldest first."""
+        return list((await self._read_state()).wishes)
+
+    async def reword_wish(self, text: str, words: str) -> Wish:
+        """Give a wish other words."""
+        wish = await self._find_wish(text)
+        reworded = _check_words(words)
+        await self._record(MarkKind.WISH, WishRecord(wish.id, wish.text, reworded))
+        return next((other for other in await self.wishes() if other.text == reworded), wish)
+
+    async def withdraw_wish(self, text: str) -> Wish:
+        """Take a wish back, by its words or some of them, or by its id."""
+        wish = await self._find_wish(text)
+        await self._record(MarkKind.WISH, WishRecord(wish.id, wish.text))
+        return wish
+
+    async def players(self) -> list[Player]:
+        """Return who plays whom, where a character's name is not the player's own."""
+        return list((await self._read_state()).players.values())
+
+    async def people(self) -> list[Person]:
+        """Return everyone who takes part, as far as messages say: those who speak, play or were there, by name."""
+        return sorted((await self._read_state()).people.values(), key=lambda person: person.name)
+
+    async def _find_thread(self, text: str, how: str) -> Thread:
+        """Return the one thread that stands like this and has this id, these words or some of them."""
+        threads = (await self._read_state()).threads.threads
+        listed = [thread for thread in threads if (thread.settled is None) == (how == "open")]
+        return _find_meant(text, [(thread.id, thread.text, thread) for thread in listed], f"{how} thread", "threads")
+
+    async def _read_again(self, thread: Thread) -> Thread:
+        """Return a thread as it stands now."""
+        threads = (await self._read_state()).threads.threads
+        return next((other for other in threads if other.id == thread.id), thread)
+
+    async def _find_wish(self, text: str) -> Wish:
+        return _find_meant(text, [(wish.id, wish.text, wish) for wish in await self.wishes()], "wish", "wishes")
+
+    async def _read_state(self) -> State:
+        return await self._access.read(lambda moment: moment.read_known().state)
+
+    async def _record(self, kind: MarkKind, record: HandRecord) -> None:
+        def change(change: StoryChange) -> None:
+            change.add_mark(kind, change.snapshot.messages - 1, render_record(record))
+
+        await self._access.change(change)
+
+
+def _find_meant(text: str, listed: Sequence[tuple[str, str, T]], what: str, command: str) -> T:
+    """Return the one of these, each with its id and words, that a text names: by id, by its words, or by some of
+    them."""
+    wanted = _check_words(text)
+    exact = [thing for ident, words, thing in listed if wanted in (ident, words)]
+    meant = exact or [thing for _, words, thing in listed if casefold(wanted) in casefold(words)]
+    if len(meant) > 1:
+        several = "; ".join(words for _, words, thing in listed if thing in meant[:3])
+        raise BadInput(f"{wanted!r} could mean several: {several}.")
+    if not meant:
+        raise BadInput(f"No {what} says {wanted!r}; `{command}` shows those there are.")
+    return meant[0]
+
+
+def _check_words(text: str) -> str:
+    words = " ".join(clean(text)[0].split())
+    if not words or len(words) > LONGEST_SAID:
+        raise BadInput(f"Say it in 1 to {LONGEST_SAID} characters.")
+    return words

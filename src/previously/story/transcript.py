@@ -1,0 +1,276 @@
+"""The transcript of a story: adding to it, changing it, and reading it.
+
+Every change is a script applied to the active branch. Nothing here concerns memory, which follows by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from previously.core.align import Alignment, align, choose_swipes
+from previously.core.errors import BadInput
+from previously.core.json_values import clean, clean_json
+from previously.core.messages import Attributes, Draft, Entry, Message, Text, clean_draft, message
+from previously.core.path import OnPath, Put, Reuse, Splice, Splices, find_position
+from previously.core.snapshot import Snapshot, read_run
+from previously.runtime.clock import time_at
+from previously.runtime.retry import retry_when_moved
+from previously.storage.store import BranchInfo, Move
+from previously.storage.tables import Tables
+from previously.story.access import StoryAccess
+from previously.story.presence import PresenceEdits
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The changes that following a file or a client made, counted in messages."""
+
+    added: int
+    updated: int
+    removed: int
+    unchanged: int
+    replaced_characters: int = 0
+    """NUL and lone surrogates that came in as U+FFFD."""
+
+
+class Transcript:
+    """The messages of one story, with their branches and swipes."""
+
+    def __init__(self, access: StoryAccess, presence: PresenceEdits) -> None:
+        self._access = access
+        self._presence = presence
+
+    async def add(
+        self,
+        role: str,
+        text: str,
+        *,
+        name: str | None = None,
+        witnesses: Iterable[str] | None = None,
+        at: str | None = None,
+        source_id: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+        hidden: bool = False,
+        expected_head: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> BranchInfo:
+        """Add a message at the end.
+
+        With `expected_head`, only if the branch still ends there (`HeadMoved` otherwise). With an
+        `idempotency_key`, at most once, however often it is tried.
+        """
+        draft = Draft(
+            message(role, text, speaker=name, witnesses=witnesses), Attributes(at, source_id, extra or {}, hidden)
+        )
+        return await self.add_drafts([draft], expected_head=expected_head, idempotency_key=idempotency_key)
+
+    async def add_drafts(
+        self, drafts: Sequence[Draft], *, expected_head: int | None = None, idempotency_key: str | None = None
+    ) -> BranchInfo:
+        """Add several messages at the end, all or none. Who is not there does not witness them."""
+        witnessed, before = await self._presence.add_witnesses(drafts)
+        branch = await self._access.store.append(
+            self._access.key,
+            None,
+            [clean_draft(draft)[0] for draft in witnessed],
+            at=time_at(),
+            expected_head=expected_head,
+            receipt=idempotency_key,
+        )
+        # Otherwise it had been added before, or others were there first.
+        if branch.messages == before.messages + len(witnessed):
+            self._presence.meet(before.head, branch, witnessed)
+        return branch
+
+    async def insert(self, position: int, role: str, text: str, *, name: str | None = None) -> BranchInfo:
+        """Put a message before the one at `position`."""
+        draft, _ = clean_draft(Draft(message(role, text, speaker=name)))
+        return await self._change(position, lambda item: Splice(item.position, 0, (Put(draft),)))
+
+    async def edit(self, position: int, text: str) -> BranchInfo:
+        """Give a message other words. Its role, speaker, witnesses and attributes stay; its other parts too."""
+
+        def replace_words(item: OnPath) -> Splice:
+            edited = replace(item.entry.message, parts=_replace_text(item.entry.message, text))
+            draft, _ = clean_draft(Draft(edited, item.entry.attributes))
+            return Splice(item.position, 1, (Put(draft, replaces=item.entry.id),))
+
+        return await self._change(position, replace_words)
+
+    async def delete(self, position: int) -> BranchInfo:
+        """Take a message off the path. It stays in the store."""
+        return await self._change(position, lambda item: Splice(item.position, 1, ()))
+
+    async def hide(self, position: int, *, hidden: bool = True) -> BranchInfo:
+        """Do not show a message verbatim any more; it is still remembered."""
+
+        def write(tables: Tables) -> BranchInfo:
+            snapshot = tables.snapshot(self._access.key)
+            entry = _find_item(snapshot, position).entry
+            tables.writer.set_attributes(self._access.key, [(entry.id, replace(entry.attributes, hidden=hidden))])
+            return _describe(snapshot)
+
+        return await self._access.store.write(self._access.key, write)
+
+    async def unhide(self, position: int) -> BranchInfo:
+        """Show a hidden message again."""
+        return await self.hide(position, hidden=False)
+
+    async def regenerate(self, text: str) -> BranchInfo:
+        """Put another reply in place of the newest message, which stays beside it as a swipe."""
+        return await self.edit(-1, text)
+
+    async def swipes(self, position: int = -1) -> list[Entry]:
+        """Return every message that ever stood at that place after the same messages, the oldest first."""
+        siblings = await self._access.read(lambda moment: _list_siblings(moment.snapshot, position)[1])
+        return [item.entry for item in siblings]
+
+    async def choose(self, swipe: int, position: int = -1) -> BranchInfo:
+        """Put the swipe with that number (see `swipes`) on the path."""
+
+        def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
+            item, siblings = _list_siblings(snapshot, position)
+            if not 0 <= swipe < len(siblings):
+                last = len(siblings) - 1
+                raise BadInput(f"There is no swipe {swipe}; position {item.position} has swipes 0 to {last}.")
+            return _describe(snapshot), Splice(item.position, 1, (Reuse(siblings[swipe].entry.id),))
+
+        branch, splice = await self._access.read(lambda moment: read(moment.snapshot))
+        return await self._apply(branch, [splice])
+
+    async def branch(self, name: str, at: int | None = None) -> BranchInfo:
+        """Make a branch that holds the story up to and including position `at` (all of it if None)."""
+        if not name.strip() or clean(name)[1]:
+            raise BadInput("A branch needs a name, of characters that can be stored.")
+
+        def write(tables: Tables) -> BranchInfo:
+            branch = tables.branch(self._access.key, None)
+            length = branch.messages if at is None else find_position(branch.messages, at) + 1
+            return tables.writer.fork(self._access.key, branch, name, length, time_at())
+
+        return await self._access.store.write(self._access.key, write)
+
+    async def switch(self, name: str) -> BranchInfo:
+        """Go on with another branch. Its memory is there at once."""
+        key = self._access.key
+        return await self._access.store.write(key, lambda tables: tables.stories.switch(key, name))
+
+    async def branches(self) -> list[BranchInfo]:
+        """Return every branch, the oldest first."""
+        key = self._access.key
+        return await self._access.store.read(key.owner, lambda tables: tables.stories.branches(key))
+
+    async def branch_info(self) -> BranchInfo:
+        """Return the active branch."""
+        return await self._access.read_branch()
+
+    async def moves(self) -> list[Move]:
+        """Return every move of a head, the oldest first."""
+        key = self._access.key
+        return await self._access.store.read(key.owner, lambda tables: tables.stories.moves(key))
+
+    async def messages(self, first: int = 0, last: int = -1) -> list[OnPath]:
+        """Return what stands at positions first to last of the active path, both included."""
+
+        def read(snapshot: Snapshot) -> list[OnPath]:
+            if not snapshot.messages:
+                return []
+            return snapshot.path(find_position(snapshot.messages, first), find_position(snapshot.messages, last))
+
+        return await self._access.read(lambda moment: read(moment.snapshot))
+
+    async def follow(self, drafts: Sequence[Draft], *, whole: bool = True, on: str | None = None) -> Changes:
+        """Bring a branch (the active one if None) to what a file (`whole`) or a client's window holds; only what
+        differs changes."""
+        pairs = [clean_draft(draft) for draft in drafts]
+        incoming = [draft for draft, _ in pairs]
+        key, store = self._access.key, self._access.store
+
+        def read(tables: Tables) -> tuple[BranchInfo, Alignment, Splices]:
+            snapshot = tables.snapshot(key, on)
+            alignment = align(snapshot.known(), incoming, whole=whole)
+            return _describe(snapshot), alignment, choose_swipes(alignment.script, snapshot.siblings)
+
+        branch, alignment, script = await store.read(key.owner, read)
+        if script:
+            branch = await self._apply(branch, script)
+
+        def write(tables: Tables) -> None:
+            tables.writer.set_attributes(key, alignment.attributes)
+            if alignment.alternatives:
+                tables.writer.add_siblings(key, tables.branch(key, branch.name).line, alignment.alternatives)
+
+        if alignment.attributes or alignment.alternatives:
+            await store.write(key, write)
+        replaced = sum(count for _, count in pairs)
+        return Changes(alignment.added, alignment.updated, alignment.removed, alignment.unchanged, replaced)
+
+    async def follow_branch(self, name: str, drafts: Sequence[Draft], *, beside: str, shared: int) -> Changes:
+        """Bring the branch of that name to what a file holds. Where there is none it is made of the first `shared`
+        messages of another; the active branch stays active."""
+        key = self._access.key
+
+        def write(tables: Tables) -> None:
+            if name not in [branch.name for branch in tables.stories.branches(key)]:
+                tables.writer.fork(key, tables.branch(key, beside), name, shared, time_at())
+
+        await self._access.store.write(key, write)
+        return await self.follow(drafts, on=name)
+
+    async def header(self) -> dict[str, Any]:
+        """Return what the file the story came from says beside its messages."""
+        key = self._access.key
+        header = json.loads(await self._access.store.read(key.owner, lambda tables: tables.stories.kept(key, "header")))
+        return header if isinstance(header, dict) else {}
+
+    async def keep_header(self, header: Mapping[str, Any]) -> None:
+        """Keep what a file says beside its messages, for writing it back."""
+        key, text = self._access.key, json.dumps(clean_json(dict(header))[0], ensure_ascii=False)
+        await self._access.store.write(key, lambda tables: tables.stories.keep(key, "header", text))
+
+    async def _change(self, position: int, splice: Callable[[OnPath], Splice]) -> BranchInfo:
+        """Apply what is to become of the message at a position, again from the start when others got there first."""
+
+        def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
+            return _describe(snapshot), splice(_find_item(snapshot, position))
+
+        async def change() -> BranchInfo:
+            branch, change = await self._access.read(lambda moment: read(moment.snapshot))
+            return await self._apply(branch, [change])
+
+        return await retry_when_moved(change)
+
+    async def _apply(self, branch: BranchInfo, script: Splices) -> BranchInfo:
+        return await self._access.store.apply(
+            self._access.key, branch.name, script, at=time_at(), expected_head=branch.head
+        )
+
+
+def _describe(snapshot: Snapshot) -> BranchInfo:
+    return BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
+
+
+def _find_item(snapshot: Snapshot, position: int) -> OnPath:
+    place = find_position(snapshot.messages, position)
+    return read_run(snapshot, place, place)[0]
+
+
+def _list_siblings(snapshot: Snapshot, position: int) -> tuple[OnPath, list[OnPath]]:
+    item = _find_item(snapshot, position)
+    return item, snapshot.siblings(item.position)
+
+
+def _replace_text(old: Message, text: str) -> tuple[Any, ...]:
+    """Return the parts with their text replaced: the first text part takes the new words, other text parts go."""
+    parts: list[Any] = []
+    placed = False
+    for part in old.parts:
+        if not isinstance(part, Text):
+            parts.append(part)
+        elif not placed:
+            parts.append(Text(text))
+            placed = True
+    return tuple(parts) if placed else (*parts, Text(text))

@@ -1,0 +1,199 @@
+"""The views of one story: what a model should see, what it saw, and what is found for a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from previously.core.calibration import make_sample
+from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem
+from previously.core.marks import MarkKind
+from previously.core.snapshot import Snapshot
+from previously.folds.recap import Timeline
+from previously.runtime.clock import time_at
+from previously.runtime.search import SearchHit, catch_up, search, try_to_catch_up
+from previously.runtime.story_moment import StoryMoment
+from previously.runtime.view_recipes import MadeView, remake_last_view, remake_view
+from previously.runtime.views import is_pressed, make_view, make_view_before
+from previously.storage.store import StoryInfo
+from previously.storage.tables import Tables
+from previously.story.access import StoryAccess
+from previously.view.build import ViewRequest
+from previously.view.reader import Reader, ReaderKind, parse_reader
+from previously.view.view import NO_FURNITURE, Furniture, View, parse_sections
+
+
+class StoryViews:
+    """Makes the views of one story."""
+
+    def __init__(self, access: StoryAccess, name: str) -> None:
+        self._access = access
+        self._name = name
+
+    async def view(
+        self,
+        budget_tokens: int | None = None,
+        *,
+        reader: str = "chat",
+        before: int | None = None,
+        exclude: Iterable[str] = (),
+        furniture: Furniture = NO_FURNITURE,
+        aside: bool = False,
+    ) -> View:
+        """Return what the model should see, in at most that many tokens (if None, what the window leaves beside the
+        answer).
+
+        `reader`: for whom: `chat`, `narrator`, `character:NAME`, `memory:NAME`, `state` or `agent`. `before`: as it
+        would have been before the message at that position. `exclude`: sections of memory to leave out (`pins`,
+        `backbone`, `chapters`, `recap`, `threads`, `state`, `cast`, `lore`, `recall`); what only they tell of is
+        listed as left out. `furniture`: what the client adds of its own, which counts. `aside`: for a question beside
+        the story; nothing is kept of it."""
+        asked = self._ask(budget_tokens, reader, exclude, furniture)
+        if before is not None:
+            return await self._access.read(lambda moment: make_view_before(moment, _with_reader(asked, moment), before))
+        if asked.recall_tokens:
+            await try_to_catch_up(self._access.store, self._access.key)
+        made = await self._make(lambda moment: _with_reader(asked, moment))
+        if not aside:
+            await self._keep(made)
+        return made.view
+
+    async def view_at_once(
+        self, budget_tokens: int, *, furniture: Furniture = NO_FURNITURE, speaker: str = ""
+    ) -> tuple[View, Callable[[], Coroutine[Any, Any, None]]]:
+        """Return a view for a chat whose user waits, and what is to be done once it is on its way: keeping how it was
+        made, and indexing what is new for the next one. Where not everyone witnessed everything, a `speaker` who
+        answers is shown what they know and nothing else."""
+
+        def ask(moment: StoryMoment) -> ViewRequest:
+            reader = f"character:{speaker}" if speaker and _keeps_apart(moment.snapshot) else "chat"
+            return _with_reader(self._ask(budget_tokens, reader, (), furniture), moment, answers=True)
+
+        made = await self._make(ask)
+
+        async def afterwards() -> None:
+            await self._keep(made)
+            await try_to_catch_up(self._access.store, self._access.key)
+
+        return made.view, afterwards
+
+    async def why(self, position: int, *, reader: str = "chat") -> View:
+        """Return what the model saw at a turn: before the answer at that position, or at the user's message there."""
+        asked = self._ask(None, reader, (), NO_FURNITURE)
+        return await self._access.read(lambda moment: remake_view(moment.snapshot, asked, position))
+
+    async def last_view(self, *, reader: str = "chat") -> View | None:
+        """Return what the model saw last of what is on the active branch now, made once more; None if that is not
+        known."""
+        asked = self._ask(None, reader, (), NO_FURNITURE)
+        return await self._access.read(lambda moment: remake_last_view(moment.snapshot, asked))
+
+    async def report_usage(self, view: View, prompt_tokens: int, *, model: str = "") -> None:
+        """Say how many tokens a server counted in a view. After a few reports the estimate is calibrated; views count
+        by it from the next epoch on. Reports of another model begin anew."""
+        if prompt_tokens <= 0:
+            raise BadInput(f"A prompt of {prompt_tokens} tokens is none; give what the server reported.")
+        key, learnt = self._access.key, self._access.settings.learn(make_sample(view.messages, prompt_tokens), model)
+        await self._access.store.write(key, lambda tables: tables.stories.keep(key, "usage", learnt))
+
+    async def search(
+        self, query: str, *, top: int | None = None, budget_tokens: int | None = None, witness: str | None = None
+    ) -> list[SearchHit]:
+        """Return the messages that say most about a query, best first; only what `witness` witnessed. At most `top`,
+        ten if that is not said, or as many as a budget holds: each is charged what it would take in a view."""
+        await catch_up(self._access.store, self._access.key)
+        settings = self._access.settings
+        counter, dated = settings.counter, settings.in_force.clock == "chat"
+        who = Reader() if witness is None else parse_reader(f"{ReaderKind.CHARACTER}:{witness}")
+
+        def read(moment: StoryMoment) -> list[SearchHit]:
+            return search(moment, query, top, budget_tokens, moment.find_reader(who), counter, dated=dated)
+
+        return await self._access.read(read)
+
+    async def info(self) -> StoryInfo:
+        """Return the story as it is now."""
+        info = await self._access.store.read(self._access.key.owner, self._read_info)
+        assert info is not None, "stories are never deleted"
+        return info
+
+    async def is_pressed(self) -> bool:
+        """Return whether the view that was last asked for has no room for a message outside the tail, or soon will
+        not."""
+
+        def read(tables: Tables) -> bool:
+            asked = self._ask(self._read_budget(tables) or None, "chat", (), NO_FURNITURE)
+            return is_pressed(self._access.make_moment(tables), asked)
+
+        try:
+            return await self._access.store.read(self._access.key.owner, read)
+        except BudgetTooSmall:
+            return False  # no fold makes room for a message that is too long by itself
+
+    def _read_info(self, tables: Tables) -> StoryInfo | None:
+        return tables.stories.named(self._access.key.owner, self._name)
+
+    def _read_budget(self, tables: Tables) -> int | None:
+        info = self._read_info(tables)
+        return info.budget_tokens if info else None
+
+    async def _make(self, ask: Callable[[StoryMoment], ViewRequest]) -> MadeView:
+        """Make a view with its recipe. Only the views of a chat note their budget, where it is another."""
+        at = time_at()
+
+        def read(tables: Tables) -> MadeView:
+            moment = self._access.make_moment(tables)
+            asked = ask(moment)
+            made = make_view(moment, asked, at)
+            is_noted = asked.reader.kind is not ReaderKind.CHAT or self._read_budget(tables) == asked.budget_tokens
+            return made if is_noted else replace(made, budget_tokens=asked.budget_tokens)
+
+        return await self._access.store.read(self._access.key.owner, read)
+
+    async def _keep(self, made: MadeView) -> None:
+        """Keep how a view was made, and the budget it was asked for. The view goes out in any case."""
+        key, recipe, budget_tokens = self._access.key, made.recipe, made.budget_tokens
+
+        def write(tables: Tables) -> None:
+            if recipe:
+                tables.recipes.keep(key, recipe, made.seen)
+            if budget_tokens is not None:
+                tables.stories.keep(key, "budget_tokens", budget_tokens)
+
+        if recipe or budget_tokens is not None:
+            with suppress(StoreProblem):
+                await self._access.store.write(key, write)
+
+    def _ask(self, budget_tokens: int | None, reader: str, exclude: Iterable[str], furniture: Furniture) -> ViewRequest:
+        settings = self._access.settings.in_force
+        who = parse_reader(reader, settings.preset)
+        budget = (
+            settings.budget_tokens(who.window_tokens, who.answer_tokens) if budget_tokens is None else budget_tokens
+        )
+        if budget <= 0:
+            raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
+        return ViewRequest(
+            budget,
+            who,
+            parse_sections(exclude),
+            furniture,
+            self._access.settings.counter,
+            settings.tail_percent,
+            settings.recall_percent,
+            settings.lore_percent,
+            settings.lore_depth,
+            for_agent=self._access.rules.timeline is Timeline.BRIEF,
+            dated=settings.clock == "chat",
+        )
+
+
+def _with_reader(asked: ViewRequest, moment: StoryMoment, *, answers: bool = False) -> ViewRequest:
+    return replace(asked, reader=moment.find_reader(asked.reader, answers=answers))
+
+
+def _keeps_apart(snapshot: Snapshot) -> bool:
+    """Return whether somebody said who witnessed what: with the messages, or by hand. What was only noted or inferred
+    takes nothing out of a client's own chat."""
+    return not snapshot.all_witnessed() or bool(snapshot.marks({MarkKind.PRESENCE}))

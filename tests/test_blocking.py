@@ -1,0 +1,33 @@
+"""The blocking fronts have every public method, with the types that the stub says."""
+
+from __future__ import annotations
+
+import inspect
+
+from previously import BlockingMemory
+from previously.app import Memory
+from previously.blocking import NOT_BLOCKING, BlockingStory
+from previously.story.story import Story
+from tests.blocking_stub import STUB, make_stub
+
+
+def test_the_stub_says_what_the_methods_take_and_give() -> None:
+    assert STUB.read_text(encoding="utf-8") == make_stub(), "write it anew: python -m tests.blocking_stub"
+
+
+def test_every_public_async_method_has_a_blocking_twin() -> None:
+    for front, owner in ((BlockingStory, Story), (BlockingMemory, Memory)):
+        wanted = {
+            name for name, _ in inspect.getmembers(owner, inspect.iscoroutinefunction) if not name.startswith("_")
+        }
+        there = {name for name, _ in inspect.getmembers(front, inspect.isfunction)}
+        assert wanted - there <= NOT_BLOCKING | {"open"}
+
+
+def test_a_twin_blocks_and_has_the_words_of_the_method() -> None:
+    assert not inspect.iscoroutinefunction(BlockingStory.add)
+    assert BlockingStory.add.__doc__ == Story.add.__doc__
+    with BlockingMemory(":memory:") as memory:
+        story = memory.story("s")
+        assert story.add("user", "Hello.").messages == 1
+        assert [item.entry.message.text for item in story.messages()] == ["Hello."]
