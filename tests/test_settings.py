@@ -415,8 +415,8 @@ def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
 
 def test_settings_cost_little_to_load_where_there_is_no_file(tmp_path: Path) -> None:
     asked = (
-        "import sys; from previously.settings_file import effective; "
-        f"effective({{'XDG_CONFIG_HOME': {str(tmp_path)!r}}}); print(*sys.modules)"
+        "import sys; from previously.settings_file import find_effective; "
+        f"find_effective({{'XDG_CONFIG_HOME': {str(tmp_path)!r}}}); print(*sys.modules)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, encoding="utf-8", check=True, timeout=60

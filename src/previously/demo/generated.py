@@ -196,8 +196,8 @@ class _Story(dict[str, str]):
         first = self.pick([name for name in _SHE + _HE if name not in taken])
         return f"{first} {self.pick(_SURNAMES)}"
 
-    def sentences(self, templates: tuple[str, ...], count: int) -> str:
-        """``count`` sentences, no template twice in a row."""
+    def invent_sentences(self, templates: tuple[str, ...], count: int) -> str:
+        """Return ``count`` sentences, no template twice in a row."""
         size = len(templates)
         index = int(self.random() * size)
         out = [templates[index] % self]
@@ -246,7 +246,7 @@ class _Story(dict[str, str]):
         if chance < 0.03:
             return f'"{self.pick(_SHORT) % self}"'
         count = _COUNTS[int(self.random() * len(_COUNTS))]
-        text = self.sentences(_SAY, count)
+        text = self.invent_sentences(_SAY, count)
         if chance > 0.9:
             text += " " + self.pledge(name)
         text = f'"{text}"'
@@ -259,7 +259,7 @@ class _Story(dict[str, str]):
     def told(self) -> str:
         """A message of the narrator."""
         self["first"] = ""
-        return self.sentences(_TELL, 2 + int(self.random() * 3))
+        return self.invent_sentences(_TELL, 2 + int(self.random() * 3))
 
 
 def generate_story(messages: int, seed: int = 7) -> Iterator[dict[str, object]]:
