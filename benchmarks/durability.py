@@ -30,7 +30,7 @@ from previously.core.path import Put, Splice
 from previously.runtime.writer import BuiltinWriter
 from previously.settings import Settings, make_layer
 from previously.storage.sqlite import SqliteStore
-from previously.storage.sqlite.database import SqliteDatabase
+from previously.storage.sqlite.connections import SqliteDatabase
 from previously.storage.sqlite.writer import MOST_IN_GROUP
 from previously.storage.store import Store
 from tests.crash.disk import SlowDisk

@@ -23,7 +23,7 @@ from previously.storage import copy as copying
 from previously.storage import layout
 from previously.storage.copy import NameTaken, Whole, WholeStories
 from previously.storage.postgres import PostgresStore
-from previously.storage.postgres.session import prepare
+from previously.storage.postgres.transaction import prepare
 from previously.storage.queries import load_all_queries, load_migrations
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore

@@ -190,7 +190,7 @@ def _print_view(console: Console, seen: View) -> int:
 def _show_long(console: Console, memory: BlockingMemory, folder: CountingWriter, messages: int) -> dict[str, Any]:
     from previously.cli.terminal import make_table
     from previously.core.messages import Draft, message
-    from previously.demo.generated import generate_story
+    from previously.demo.long_story import generate_story
 
     _print_heading(console, "4  The same with a very long story")
     started = perf_counter()

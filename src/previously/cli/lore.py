@@ -33,9 +33,11 @@ Content = Annotated[
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(
+    invoke_without_command=True,
+    help="What things are: entries that scenes left behind, that you wrote, or that stand in books.",
+)
 def lore(ctx: typer.Context) -> None:
-    """What things are: entries that scenes left behind, that you wrote, or that stand in books."""
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 

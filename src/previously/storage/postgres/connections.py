@@ -24,7 +24,7 @@ from psycopg_pool import ConnectionPool
 
 from previously.core.errors import StoreProblem
 from previously.storage.postgres.schema import bring_up_to_date
-from previously.storage.postgres.session import PostgresSession, prepare
+from previously.storage.postgres.transaction import PostgresSession, prepare
 from previously.storage.queries import load_all_queries
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables, make_tables

@@ -1,6 +1,6 @@
 """The SQLite store: one file, WAL, every acknowledged write on disk."""
 
-from previously.storage.sqlite.database import SqliteDatabase
+from previously.storage.sqlite.connections import SqliteDatabase
 from previously.storage.sqlite.file import make_memory_uri
 from previously.storage.store import Store
 
