@@ -11,11 +11,15 @@ import typer.main
 
 import previously
 from previously.cli.command_table import make_app
-from previously.presets import shown
+from previously.presets import show_value
 from previously.settings import PREFIX, Settings
+from tests.architecture.sources import PACKAGE, SRC, all_modules
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+OBJECTS = {"memory", "story", "view"}
+"""Packages of ours whose names pages give to objects: `view.report` is no module."""
+
 COMMANDS = sorted(typer.main.get_command(make_app()).commands)  # type: ignore[attr-defined]
 
 
@@ -50,7 +54,7 @@ def test_every_setting_is_documented_with_its_variable_and_default(field: object
     name, default = field.name, field.default  # type: ignore[attr-defined]
     row = re.search(rf"^\| `{name}` .*$", page, re.MULTILINE)
     assert row, f"docs/settings.md has no row for {name}"
-    assert shown(default) in row.group()
+    assert show_value(default) in row.group()
     assert f"`{PREFIX}{name.upper()}`" in row.group()
 
 
@@ -67,3 +71,16 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_modules_that_pages_name_exist() -> None:
+    replaced = {"0009-commitments.md"}  # tells of what was, and says so
+    modules = all_modules()
+    packages = {module.package for module in modules.values() if len(module.parts) > 2}
+    for page in [ROOT / "README.md", *(page for page in DOCS.rglob("*.md") if page.name not in replaced)]:
+        text = page.read_text("utf-8")
+        for path in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", text):
+            assert (ROOT / path).exists() or (SRC / PACKAGE / path).exists(), f"{page.name} names {path}"
+        for name, inside in re.findall(r"`(?:previously\.)?([a-z_]+)\.([a-z_]+)[\w.]*`", text):
+            if name in packages - OBJECTS:
+                assert f"{name}.{inside}" in modules, f"{page.name} names {name}.{inside}"

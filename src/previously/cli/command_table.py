@@ -15,11 +15,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from previously import __version__
-from previously.cli import output
-from previously.cli.main import INTERRUPTED
+from previously.cli import BAD_INPUT, DONE, FAILED, INTERRUPTED, output
 from previously.core.errors import BadInput, PreviouslyError
-
-DONE, FAILED, BAD_INPUT = 0, 1, 2
 
 _USAGE: type[Any] = typer.BadParameter.__bases__[0]  # the usage error itself has no public name
 

@@ -12,10 +12,10 @@ from previously.core.messages import Draft, clean_draft
 from previously.formats.files import Document, StorySource
 from previously.wire.chat import parse_chat_message
 
-NAME = "jsonl"
+JSONL = "jsonl"
 
 
-def read(document: Document) -> StorySource:
+def read_jsonl(document: Document) -> StorySource:
     """Read a file of message lines."""
     drafts: list[Draft] = []
     replaced = 0
@@ -26,4 +26,4 @@ def read(document: Document) -> StorySource:
             raise document.fault(error, number) from None
         drafts.append(draft)
         replaced += count
-    return StorySource(drafts, NAME, {}, replaced)
+    return StorySource(drafts, JSONL, {}, replaced)

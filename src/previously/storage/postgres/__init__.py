@@ -1,10 +1,14 @@
-"""The PostgreSQL store: one database for many processes, every acknowledged write on disk."""
+"""The PostgreSQL store: one database for many processes, every acknowledged write on disk.
+
+Only `app` imports it, when a server is named: it needs the extra `postgres`.
+"""
 
 from previously.storage.postgres.connections import Connections
 from previously.storage.store import Store
 
 CONNECTIONS = 8
-"""How many verbs of one process are under way at once; others wait."""
+"""The verbs of one process that are under way at once; others wait. A server takes 100 connections unless it is told
+otherwise, and several processes share them."""
 
 
 class PostgresStore(Store):
