@@ -72,7 +72,7 @@ of it the question costs more than the messages. An agent's brief waits for its 
 
 
 def fold_tokens(preset: str, window_tokens: int) -> int:
-    """How many tokens make a fold due in a window of that size, where nobody says otherwise."""
+    """Return the tokens that make a fold due in a window of that size, where nobody says otherwise."""
     fixed = PRESETS[preset].get("fold_tokens")
     if isinstance(fixed, int):
         return fixed
@@ -126,7 +126,7 @@ def from_words(kind: type[Any], text: str) -> Any:
 
 
 def wanted(key: str, kind: type[Any], value: Any) -> str:
-    """What the value of a setting must be and this one is not; empty if all is well."""
+    """Say what the value of a setting must be and this one is not; empty if all is well."""
     kinds: tuple[type[Any], ...] = (int, float) if kind is float else (kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
         return _KINDS[kind]

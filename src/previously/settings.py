@@ -20,7 +20,7 @@ from previously.presets import FOLD_PERCENT, PRESETS, TAIL_PERCENT, fold_tokens,
 PREFIX = "PREVIOUSLY_"
 
 OTHER_KEYS = ("db", "endpoint", "model", "prompts")
-"""What a file or a variable may name beside settings."""
+"""Keys beside settings that a file or a variable may name."""
 
 OTHER_VARIABLES = frozenset(PREFIX + name.upper() for name in (*OTHER_KEYS, "api_key", "config", "upstream_key"))
 """Variables of ours that are no settings."""
@@ -28,16 +28,17 @@ OTHER_VARIABLES = frozenset(PREFIX + name.upper() for name in (*OTHER_KEYS, "api
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How memory is kept. Every value is taken as it is given; `Settings.of` begins with a preset's."""
+    """The settings of a story's memory. Every value is taken as it is given; `Settings.of` begins with a preset's."""
 
     preset: str = "roleplay"
     """Whose values hold where no others are given: those for role-play, a novel, a game or an agent."""
     window_tokens: int = 8_192
     """The context window of the model, where nothing else is known."""
     tokenizer: str = "estimate"
-    """What counts tokens: an estimate, `cl100k` or `o200k`, a model of OpenAI's, or the path of a `tokenizer.json`."""
+    """The counter of tokens: an estimate, `cl100k` or `o200k`, a model of OpenAI's, or the path of a
+    `tokenizer.json`."""
     answer_tokens: int = 1_024
-    """How much of the window is left for the model's answer; never more than a quarter."""
+    """The part of the window that is left for the model's answer; never more than a quarter."""
     tail_messages: int = 12
     """The newest messages, verbatim and never folded."""
     tail_turns: int = 0
@@ -45,7 +46,7 @@ class Settings:
     tail_percent: int = 60
     """The tail's ceiling in percent of a view's budget: when it has grown beyond, new memory is taken up."""
     recall_percent: int = 15
-    """How much of a view's budget recalled passages may take, in percent; 0 = none."""
+    """The share of a view's budget that recalled passages may take, in percent; 0 = none."""
     fold_messages: int = 60
     """A fold is due when this many messages wait outside the tail,"""
     fold_words: int = 3_000
@@ -53,17 +54,17 @@ class Settings:
     fold_tokens: int = 2_048
     """or this many tokens: a quarter of the window, 3,000 at most."""
     recap_words: int = 450
-    """How long the recap should be; 0 = no target."""
+    """The target length of the recap; 0 = no target."""
     chapter_messages: int = 120
     """A chapter closes at the first scene end after this many messages, at twice as many in any case; 0 = only by
     command or marker."""
     chapter_words: int = 450
-    """How long the permanent recap of a chapter should be."""
+    """The target length of a chapter's permanent recap."""
     backbone_words: int = 600
-    """How long the backbone should be; 0 = there is none."""
+    """The target length of the backbone; 0 = there is none."""
     timeline: str = "recap"
-    """What tells of the open chapter: a recap of its messages, the updates of a librarian, or the summaries of its
-    scenes."""
+    """The text that tells of the open chapter: a recap of its messages, the updates of a librarian, or the summaries of
+    its scenes."""
     apply_after: int = 4
     """So many of the newest fragments are analysed but not yet part of the librarian's summary."""
     summary_characters: int = 12_000
@@ -74,9 +75,9 @@ class Settings:
     """A scene is noted after this many messages at the latest, and from half of it on where it ends; 0 = only by
     command."""
     lore: str = "on"
-    """What becomes of the entries that scenes leave behind: `on`, `suggest` (a person accepts them first) or `off`."""
+    """The use of entries that scenes leave behind: `on`, `suggest` (a person accepts them first) or `off`."""
     lore_percent: int = 15
-    """How much of a view's budget lore may take, in percent; 0 = none."""
+    """The share of a view's budget that lore may take, in percent; 0 = none."""
     lore_depth: int = 4
     """In how many of the newest messages keys are looked for."""
     cast: str = "group"
@@ -91,7 +92,7 @@ class Settings:
     memory_window_tokens: int = 8_192
     """The context window of the model that folds."""
     timeout_s: int = 300
-    """How long one call to that model may take, in seconds."""
+    """The longest time that one call to that model may take, in seconds."""
     calls_per_hour: int = 0
     """The most calls to that model in an hour; 0 = no limit."""
     calls_per_day: int = 0
@@ -101,9 +102,9 @@ class Settings:
     tokens_per_day: int = 0
     """The same for a day."""
     input_price: float = 0.0
-    """What a million tokens read by the model cost, in any currency; for estimates."""
+    """The price of a million tokens read by the model, in any currency; for estimates."""
     output_price: float = 0.0
-    """What a million tokens written by it cost."""
+    """The price of a million tokens written by it."""
 
     def __post_init__(self) -> None:
         for key in DEFAULTS:
@@ -125,14 +126,15 @@ class Settings:
             )
 
     def budget_tokens(self, window_tokens: int = 0, answer_tokens: int | None = None) -> int:
-        """What a view may take: the window (0 = that of the story) but for the answer (None = the story's)."""
+        """Return the tokens that a view may take: the window (0 = that of the story) but for the answer (None = the
+        story's)."""
         window = window_tokens or self.window_tokens
         answer = self.answer_tokens if answer_tokens is None else answer_tokens
         return window - min(answer, window // (2 if window_tokens else 4))
 
     @property
     def recap_rules(self) -> RecapRules:
-        """What the recap's fold is given."""
+        """Return the rules for the recap's fold."""
         usual = {**DEFAULTS, **PRESETS[self.preset], "fold_tokens": fold_tokens(self.preset, self.window_tokens)}
         chosen = any(getattr(self, key) != usual[key] for key in ("fold_messages", "fold_words", "fold_tokens"))
         return RecapRules(
@@ -141,7 +143,7 @@ class Settings:
 
     @property
     def fold_rules(self) -> FoldRules:
-        """What all folds of a story are given."""
+        """Return the rules for all folds of a story."""
         return FoldRules(
             recap=self.recap_rules,
             tail_turns=self.tail_turns,
@@ -168,11 +170,12 @@ OWNERS_KEYS = frozenset(
     "memory_window_tokens timeout_s calls_per_hour calls_per_day tokens_per_hour tokens_per_day input_price "
     "output_price".split()
 )
-"""What no story can have of its own: it is about the model that folds, and what all stories together may cost."""
+"""Settings that no story can have of its own: they are about the model that folds, and the cost of all stories
+together."""
 
 
 class Origin(StrEnum):
-    """Where values can come from."""
+    """The places that values come from."""
 
     CODE = "code"
     FILE = "file"
@@ -187,16 +190,16 @@ class Layer:
     origin: Origin
     values: Mapping[str, Any]
     place: str = ""
-    """Which file, or whose settings, for whoever has to mend them."""
+    """The file, or whose settings, for whoever has to mend them."""
 
     def called(self, key: str) -> str:
-        """What a setting is called there."""
+        """Return the name that a setting has there."""
         if self.origin is Origin.VARIABLE:
             return PREFIX + key.upper()
         return f"{key} in {self.place}" if self.place else key
 
     def source(self, key: str) -> str:
-        """Where its value comes from, in a word."""
+        """Return the place that its value comes from, in a word."""
         if self.origin is Origin.VARIABLE:
             return self.called(key)
         return self.place if self.origin is Origin.FILE else self.origin.value
@@ -204,16 +207,16 @@ class Layer:
 
 def resolve(layers: Sequence[Layer]) -> Settings:
     """The settings in force, later layers winning over earlier ones and all of them over the preset."""
-    return Settings(**{key: value for key, (value, _) in _weighed(layers).items()})
+    return Settings(**{key: value for key, (value, _) in _weigh(layers).items()})
 
 
 def explained(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
     """Every setting as `{"value", "from"}`: what is in force, and the variable, file, preset or story that says so."""
-    return {key: {"value": value, "from": source} for key, (value, source) in _weighed(layers).items()}
+    return {key: {"value": value, "from": source} for key, (value, source) in _weigh(layers).items()}
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
-    """What variables say. One of ours that is no setting is refused."""
+    """Return the settings that variables give. One of ours that is no setting is refused."""
     values = {}
     for variable in sorted(environment):
         if not variable.startswith(PREFIX) or variable in OTHER_VARIABLES:
@@ -270,7 +273,7 @@ def no_setting(called: str, meant: str) -> BadInput:
     return BadInput(f"{called} is no setting of Previously{hint}; docs/settings.md lists them.")
 
 
-def _weighed(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
+def _weigh(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
     """Every setting with its value and where that comes from."""
     given: dict[str, tuple[Any, str]] = {}
     for layer in layers:

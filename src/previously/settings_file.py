@@ -75,7 +75,7 @@ def find_settings_file(
 
 
 def user_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Where this system keeps a user's configuration of ours; None for a user without a home."""
+    """Return the directory where this system keeps a user's configuration of ours; None for a user without a home."""
     named = {"win32": "APPDATA", "darwin": ""}.get(platform, "XDG_CONFIG_HOME")
     if base := environment.get(named):
         return Path(base) / "previously"
@@ -87,7 +87,7 @@ def user_folder(environment: Mapping[str, str], platform: str = sys.platform) ->
 
 
 def read_settings_file(path: Path) -> dict[str, Any] | None:
-    """What a settings file holds, its keys known but its values not yet checked; None if there is no such file."""
+    """Read a settings file, its keys known but its values not yet checked; None if there is no such file."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_BYTES + 1)

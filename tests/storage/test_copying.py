@@ -427,14 +427,14 @@ async def test_a_copy_that_is_not_equal_is_undone(
     stores: dict[str, Store], target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await rich(stores["sqlite"])
-    stored = copying._stored
+    stored = copying._restore_ids
 
     def wrong(column: layout.Column, values: Any, ids: copying.Ids) -> Any:
         found = list(stored(column, values, ids))
         return [f"{value}!" for value in found] if column.name == "speaker" else found
 
     with monkeypatch.context() as patched:
-        patched.setattr(copying, "_stored", wrong)
+        patched.setattr(copying, "_restore_ids", wrong)
         with pytest.raises(StoreProblem, match=r"Story 'copy' cannot be written to there.*digest.*undone"):
             await copy(stores["sqlite"], "tale", stores[target], "copy")
     assert await all_rows(stores[target], "me") == 0

@@ -107,7 +107,7 @@ async def asked(store: PostgresStore, owner: str, statement: str, how: str = "be
             pipeline.sync()
         return cursor.fetchall() if cursor.description else cursor.rowcount
 
-    return await store.database._in_thread(how, {"owner": owner, "story": 0}, ask)
+    return await store.database._do_in_thread(how, {"owner": owner, "story": 0}, ask)
 
 
 async def test_a_query_that_forgets_the_owner_finds_nothing_of_another(opening: Opening) -> None:

@@ -1,4 +1,4 @@
-"""What commands take: stories, positions, budgets, texts; and the way to the stories themselves.
+"""Arguments that commands share: stories, positions, budgets, texts; and the way to the stories themselves.
 
 Values are read here rather than by the option parser, so that each fault is said in a sentence of ours.
 """
@@ -87,7 +87,7 @@ ModelName = Annotated[str, typer.Option("--model", metavar="NAME", help="The mod
 
 
 def on_a_server(ctx: typer.Context) -> bool:
-    """Whether the stories are in no file of ours."""
+    """Return whether the stories are on a server, in no file of ours."""
     from previously.settings_file import effective
 
     return "://" in str(ctx.obj or effective(os.environ)[0].get("PREVIOUSLY_DB", ""))
@@ -124,7 +124,7 @@ def chosen_model(endpoint: str, model: str) -> Model | None:
 
 
 def words(text: str) -> str:
-    """What was given as --text; from standard input without its last line end."""
+    """Return the words given as --text; from standard input without its last line end."""
     if text != "-":
         return text
     if sys.stdin is None:

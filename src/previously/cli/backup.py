@@ -39,14 +39,14 @@ def backup(
         if file is not None or stories:
             raise BadInput("--list takes no file and no story.")
         with opened(ctx) as memory:
-            _list(memory.backups(), as_json)
+            _print_list(memory.backups(), as_json)
         return
     if file is not None and not file.strip():
         raise BadInput("The name of the file is empty.")
     with opened(ctx) as memory, output.progress("Backing up") as progress:
         made = memory.backup(file, stories=stories, progress=progress)
     if as_json:
-        output.emit({"path": made.path, "stories": _wholes(made)})
+        output.emit({"path": made.path, "stories": _stories_json(made)})
         return
     total = sum(one.messages for one in made.stories)
     told = f"{output.counted(len(made.stories), 'story')}, {output.counted(total, 'message')}"
@@ -111,9 +111,9 @@ def move(
         )
 
 
-def _list(backups: Sequence[Backup], as_json: bool) -> None:
+def _print_list(backups: Sequence[Backup], as_json: bool) -> None:
     listed = [
-        {"path": made.path, "at": made.at, "there": Path(made.path).is_file(), "stories": _wholes(made)}
+        {"path": made.path, "at": made.at, "there": Path(made.path).is_file(), "stories": _stories_json(made)}
         for made in backups
     ]
     if as_json:
@@ -129,7 +129,7 @@ def _list(backups: Sequence[Backup], as_json: bool) -> None:
         console.print(f"{told}{output.one_line(made.path)}{gone}", soft_wrap=True)
 
 
-def _wholes(made: Backup) -> list[dict[str, Any]]:
+def _stories_json(made: Backup) -> list[dict[str, Any]]:
     return [{"story": one.story, "messages": one.messages, "digest": one.digest} for one in made.stories]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from previously.lore.entry import KeyedEntry
 
 MOST_TOLD = 20
-"""How many entries with problems are told of by name."""
+"""Entries with problems that are listed by name: a screenful; the rest are counted."""
 
 BookName = Annotated[str, typer.Argument(metavar="BOOK", parser=name, help="The book, by its name.")]
 
@@ -92,7 +92,7 @@ def attach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = F
         found = memory.story(story, create=False)
         found.attach_book(book)
         attached = found.attached_books()
-    _attached(story, "attached", book, attached, f"{book} is attached to {story}.", as_json)
+    _report_attached(story, "attached", book, attached, f"{book} is attached to {story}.", as_json)
 
 
 def detach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
@@ -101,7 +101,7 @@ def detach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = F
         found = memory.story(story, create=False)
         found.detach_book(book)
         attached = found.attached_books()
-    _attached(story, "detached", book, attached, f"{book} is not attached to {story} any more.", as_json)
+    _report_attached(story, "detached", book, attached, f"{book} is not attached to {story} any more.", as_json)
 
 
 def forget(
@@ -146,7 +146,7 @@ def _print_imported(called: str, count: int, unsound: list[tuple[KeyedEntry, lis
         console.print(f"  … and {len(unsound) - MOST_TOLD:,} more with problems.")
 
 
-def _attached(story: str, verb: str, book: str, attached: list[str], sentence: str, as_json: bool) -> None:
+def _report_attached(story: str, verb: str, book: str, attached: list[str], sentence: str, as_json: bool) -> None:
     if as_json:
         told: dict[str, Any] = {"story": story, verb: book, "books": attached}
         output.emit(told)

@@ -18,7 +18,7 @@ FEW_FACTS = 3
 """Facts of each character in the list of all: a screen holds a cast of eight."""
 
 FROM_SUMMARY = "summary"
-"""Where a sentence comes from that is no fact of its own."""
+"""The source of a sentence that is no fact of its own."""
 
 
 def cast(
@@ -35,7 +35,7 @@ def cast(
     with opened(ctx) as memory:
         found = memory.story(story, create=False).cast()
     if character is not None:
-        one = _called(found, character)
+        one = _find_item(found, character)
         if as_json:
             output.emit({"story": story, **cast_json(one)})
         else:
@@ -167,16 +167,16 @@ def presence(
     console.print(f"Not there: {output.one_line(', '.join(absent)) or 'nobody'}.", soft_wrap=True)
     from previously.cli.terminal import table
 
-    lines = [(str(one.span), _who(one.names), one.source.value) for one in stretches]
+    lines = [(str(one.span), _name_all(one.names), one.source.value) for one in stretches]
     columns = ("stretch", "present", "source")
     console.print(table(columns, lines, left=columns))
 
 
-def _who(names: tuple[str, ...] | None) -> str:
+def _name_all(names: tuple[str, ...] | None) -> str:
     return "everybody" if names is None else ", ".join(names) or "nobody"
 
 
-def _called(found: list[CastItem], character: str) -> CastItem:
+def _find_item(found: list[CastItem], character: str) -> CastItem:
     from previously.core.presence import NameBook
 
     names = NameBook(one.name for one in found)

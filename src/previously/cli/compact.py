@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Target(StrEnum):
-    """What a folded conversation may be written as."""
+    """The forms in which a folded conversation may be written."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -29,7 +29,7 @@ class Target(StrEnum):
     CLAUDE_CODE = "claude-code"
 
 
-def _turns(text: str) -> int:
+def _parse_turns(text: str) -> int:
     try:
         return int(text)
     except ValueError:
@@ -45,7 +45,10 @@ def compact(
     tail_turns: Annotated[
         int,
         typer.Option(
-            "--tail-turns", metavar="N", parser=_turns, help="How many of the newest turns stay; 0 or less folds all."
+            "--tail-turns",
+            metavar="N",
+            parser=_parse_turns,
+            help="How many of the newest turns stay; 0 or less folds all.",
         ),
     ] = 2,
     pin: Annotated[
@@ -84,13 +87,15 @@ def compact(
         model_window=resolve(effective(os.environ)[1]).memory_window_tokens,
     )
     if to is Target.CLAUDE_CODE:
-        _give(given, done, _lines(given, done), None, out, as_json)
+        _write_result(given, done, _write_transcript(given, done), None, out, as_json)
     else:
-        _give(given, done, done.messages, find_list_field(given.dialect if to is None else Dialect(to)), out, as_json)
-    _note(given, done)
+        _write_result(
+            given, done, done.messages, find_list_field(given.dialect if to is None else Dialect(to)), out, as_json
+        )
+    _note_result(given, done)
 
 
-def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]]:
+def _write_transcript(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]]:
     """The lines of a transcript that Claude Code goes on with."""
     from uuid import NAMESPACE_URL, uuid5
 
@@ -112,7 +117,7 @@ def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]
     return [json.loads(line) for line in lines]
 
 
-def _give(
+def _write_result(
     given: Conversation,
     done: FoldedConversation,
     messages: list[dict[str, Any]],
@@ -156,7 +161,7 @@ def _give(
         output.data(text)
 
 
-def _note(given: Conversation, done: FoldedConversation) -> None:
+def _note_result(given: Conversation, done: FoldedConversation) -> None:
     begins = "" if "nothing to fold" in done.reason else f"{done.status[:1].upper()}{done.status[1:]}: "
     output.note(f"{begins}{done.reason}")
     if given.skipped:

@@ -26,8 +26,13 @@ if TYPE_CHECKING:
     from previously.view.view import View
 
 BUDGET_TOKENS = 2_400
+"""A tenth of the sample story: memory has to stand for nearly all of it."""
+
 LONG_STORY_MESSAGES = 5_000
+"""Enough for dozens of chapters, and for a backbone that tells of them."""
+
 NEWEST_SHOWN = 6
+"""Two or three turns: they fit on a screen together with the bar."""
 
 
 @dataclass
@@ -42,6 +47,7 @@ class CountingWriter:
         return True
 
     async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
+        """Write with the built-in writer."""
         from previously.runtime.writer import BuiltinWriter
 
         self.words_read += asked.words_read
@@ -63,14 +69,14 @@ def demo(
     console = output.console()
     console.quiet = as_json
     folder = CountingWriter()
-    with _place(ctx.obj) as place, BlockingMemory(place, settings=Settings(), folder=folder) as memory:
-        figures: dict[str, Any] = {"harbour": _sample(console, memory, folder)}
-        figures["generated"] = _long(console, memory, folder, messages)
+    with _open_place(ctx.obj) as place, BlockingMemory(place, settings=Settings(), folder=folder) as memory:
+        figures: dict[str, Any] = {"harbour": _show_sample(console, memory, folder)}
+        figures["generated"] = _show_long(console, memory, folder, messages)
     figures |= {"db": ctx.obj, "seconds": round(perf_counter() - started, 2)}
     if as_json:
         output.emit(figures)
         return
-    _heading(console, "Your turn")
+    _print_heading(console, "Your turn")
     kept = f" The stories of this demo are in {output.one_line(ctx.obj)}." if ctx.obj else ""
     console.print(f"All of this took {figures['seconds']:.1f} s.{kept} Next:\n")
     for command, what in _NEXT:
@@ -87,7 +93,7 @@ _NEXT = (
 
 
 @contextmanager
-def _place(db: str | None) -> Iterator[str]:
+def _open_place(db: str | None) -> Iterator[str]:
     """The place that was asked for, or one that is gone afterwards."""
     if db is not None:
         yield db
@@ -96,7 +102,7 @@ def _place(db: str | None) -> Iterator[str]:
         yield str(Path(folder) / "stories.db")
 
 
-def _sample(console: Console, memory: BlockingMemory, folder: CountingWriter) -> dict[str, Any]:
+def _show_sample(console: Console, memory: BlockingMemory, folder: CountingWriter) -> dict[str, Any]:
     from importlib.resources import as_file, files
 
     from previously.core.scripts import count_words
@@ -106,16 +112,16 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingWriter) ->
         drafts = read_story(path, None).drafts
     chapters = [str(draft.attributes.extra["chapter"]) for draft in drafts if "chapter" in draft.attributes.extra]
     speakers = {draft.message.speaker for draft in drafts}
-    words, tokens = sum(count_words(draft.message.text) for draft in drafts), _tokens(drafts)
-    _heading(console, "1  A story")
+    words, tokens = sum(count_words(draft.message.text) for draft in drafts), _count_tokens(drafts)
+    _print_heading(console, "1  A story")
     console.print(f"Harbour, a role-play in {len(chapters)} chapters: {', '.join(chapters)}.")
     console.print(f"{len(drafts):,} messages, {len(speakers)} speakers, {words:,} words, {tokens:,} tokens.")
 
     started = perf_counter()
-    story = memory.story(_free_name(memory, "demo-harbour"))
+    story = memory.story(_find_free_name(memory, "demo-harbour"))
     story.follow(drafts)
     story.view(BUDGET_TOKENS)  # folding makes room for the view that was last asked for
-    _heading(console, "2  Folding it")
+    _print_heading(console, "2  Folding it")
     with output.progress("Folding") as progress:
         report = story.fold(progress=progress)
     seconds, live = perf_counter() - started, story.recap()
@@ -128,7 +134,7 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingWriter) ->
     )
 
     seen = story.view(BUDGET_TOKENS)
-    _heading(console, f"3  What a model would see, in {BUDGET_TOKENS:,} tokens")
+    _print_heading(console, f"3  What a model would see, in {BUDGET_TOKENS:,} tokens")
     verbatim = _print_view(console, seen)
     costs = (
         ("Story", f"{len(drafts):,} messages, {tokens:,} tokens"),
@@ -182,18 +188,18 @@ def _print_view(console: Console, seen: View) -> int:
     return len(spoken)
 
 
-def _long(console: Console, memory: BlockingMemory, folder: CountingWriter, messages: int) -> dict[str, Any]:
+def _show_long(console: Console, memory: BlockingMemory, folder: CountingWriter, messages: int) -> dict[str, Any]:
     from previously.cli.terminal import table
     from previously.core.messages import Draft, message
     from previously.demo.generated import generated_story
 
-    _heading(console, "4  The same with a very long story")
+    _print_heading(console, "4  The same with a very long story")
     started = perf_counter()
     drafts = [
         Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
         for line in generated_story(messages)
     ]
-    story = memory.story(_free_name(memory, "demo-generated"))
+    story = memory.story(_find_free_name(memory, "demo-generated"))
     points: list[dict[str, Any]] = []
     done, folds, calls, read_before = 0, 0, 0, folder.words_read
     with output.progress(f"Folding {messages:,} messages") as progress:
@@ -205,7 +211,7 @@ def _long(console: Console, memory: BlockingMemory, folder: CountingWriter, mess
             points.append(
                 {
                     "messages": end,
-                    "story_tokens": _tokens(drafts[:end]),
+                    "story_tokens": _count_tokens(drafts[:end]),
                     "view_tokens": seen.tokens,
                     "left_out": len(seen.left_out),
                     "folds": folds,
@@ -226,13 +232,13 @@ def _long(console: Console, memory: BlockingMemory, folder: CountingWriter, mess
     return {"story": story.name, "messages": messages, "calls": calls, "points": points, "seconds": round(seconds, 3)}
 
 
-def _tokens(drafts: Sequence[Draft]) -> int:
+def _count_tokens(drafts: Sequence[Draft]) -> int:
     from previously.core.tokens import message_tokens
 
     return sum(message_tokens(draft.message) for draft in drafts)
 
 
-def _free_name(memory: BlockingMemory, wanted: str) -> str:
+def _find_free_name(memory: BlockingMemory, wanted: str) -> str:
     """A name that no story has: whatever is there already is not the demo's to change."""
     taken = {info.name for info in memory.stories()}
     number, name = 1, wanted
@@ -242,7 +248,7 @@ def _free_name(memory: BlockingMemory, wanted: str) -> str:
     return name
 
 
-def _heading(console: Console, text: str) -> None:
+def _print_heading(console: Console, text: str) -> None:
     console.print()
     console.rule(text, align="left", style="dim")
     console.print()

@@ -52,7 +52,7 @@ def forget(
 
 
 def _ask(plan: ToForget, keep_backups: bool) -> None:
-    for line in _said(plan, keep_backups):
+    for line in _describe_plan(plan, keep_backups):
         output.note(line)
     if not sys.stdin or not sys.stdin.isatty():
         raise BadInput("Nothing was forgotten: there is nobody to ask here. If it shall be, add --yes.")
@@ -60,7 +60,7 @@ def _ask(plan: ToForget, keep_backups: bool) -> None:
         raise BadInput("Nothing was forgotten.")
 
 
-def _said(plan: ToForget, keep_backups: bool) -> list[str]:
+def _describe_plan(plan: ToForget, keep_backups: bool) -> list[str]:
     if plan.span is None:
         lines = [f"The whole story {output.one_line(plan.story)} goes: {output.counted(plan.messages, 'message')}"]
         lines[0] += f" on its active branch, every branch and swipe, {output.counted(plan.texts, 'memory text')}."

@@ -31,7 +31,7 @@ def keys(ctx: typer.Context, as_json: AsJson = False) -> None:
     with opened(ctx) as memory:
         found = memory.keys()
     if as_json:
-        output.emit({"keys": [_json(key) for key in found]})
+        output.emit({"keys": [_key_json(key) for key in found]})
         return
     if not found:
         output.console().print("There are no keys yet; `previously keys add NAME` makes one.")
@@ -51,7 +51,7 @@ def add(ctx: typer.Context, called: Name, owner: Owner = None, as_json: AsJson =
     with opened(ctx) as memory:
         key, kept = memory.add_key(called, owner=LOCAL_OWNER if owner is None else owner)
     if as_json:
-        output.emit({**_json(kept), "key": key})
+        output.emit({**_key_json(kept), "key": key})
         return
     output.console().print(key, soft_wrap=True)
     output.note(f"It opens the stories of {kept.owner}. Keep it now: only its hash is kept here.")
@@ -68,5 +68,5 @@ def remove(ctx: typer.Context, called: Name, as_json: AsJson = False) -> None:
     output.console().print(f"Key {output.one_line(gone.name)} is gone.", soft_wrap=True)
 
 
-def _json(key: AccessKey) -> dict[str, Any]:
+def _key_json(key: AccessKey) -> dict[str, Any]:
     return {"name": key.name, "owner": key.owner, "created": key.at, "ending": key.ending}

@@ -15,8 +15,8 @@ from previously.cli.arguments import AsJson, Story, name, opened, words
 if TYPE_CHECKING:
     from previously.story.lore_edits import LoreListing
 
-SHORT_KEYWORDS = 40
-SHORT_CONTENT = 60
+SHORT_KEYWORDS, SHORT_CONTENT = 40, 60
+"""Characters in the columns of a list: with names and types they fill about the widest line (`output.WIDEST`)."""
 
 EntryName = Annotated[str, typer.Argument(metavar="ENTRY", parser=name, help="The entry, by its name.")]
 Type = Annotated[
@@ -65,7 +65,7 @@ def list_entries(
         from previously.cli.terminal import table
 
         columns = ("entry", "type", "by", "keywords", "content")
-        console.print(table(columns, [_row(one) for one in shown], left=columns))
+        console.print(table(columns, [_make_row(one) for one in shown], left=columns))
         console.print()
     told = [f"{number:,} {status}" for status, number in counts.items() if number]
     if not told:
@@ -100,7 +100,7 @@ def add(
         if there:
             raise BadInput(f"There is an entry {there.name!r} already; `previously lore edit` changes it.")
         made = found.write_lore(entry, kind, keywords=keywords, content=words(text))
-    _done(story, "written", made, f"{made.name} ({made.type}) is written.", as_json)
+    _report(story, "written", made, f"{made.name} ({made.type}) is written.", as_json)
 
 
 @app.command("edit")
@@ -120,10 +120,10 @@ def edit(
         raise BadInput("There is nothing to change: give --text, --keyword or --type.")
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
-        known = _known(found.lore(everything=True), entry)
+        known = _find_own(found.lore(everything=True), entry)
         content = None if text is None else words(text)
         made = found.write_lore(known.name, kind or known.type, keywords=keywords, content=content)
-    _done(story, "edited", made, f"{made.name} is as you say now; what scenes note of it is suggested.", as_json)
+    _report(story, "edited", made, f"{made.name} is as you say now; what scenes note of it is suggested.", as_json)
 
 
 @app.command("lock")
@@ -131,7 +131,7 @@ def lock(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as
     """Keep an entry as it stands: no scene changes it any more."""
     with opened(ctx) as memory:
         made = memory.story(story, create=False).lock_lore(entry, kind)
-    _done(story, "locked", made, f"{made.name} stays as it is.", as_json)
+    _report(story, "locked", made, f"{made.name} stays as it is.", as_json)
 
 
 @app.command("unlock")
@@ -152,7 +152,7 @@ def accept(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", 
     """Take over an entry that is only suggested, or bring back one that was removed."""
     with opened(ctx) as memory:
         made = memory.story(story, create=False).accept_lore(entry, kind)
-    _done(story, "accepted", made, f"{made.name} is part of the lore now.", as_json)
+    _report(story, "accepted", made, f"{made.name} is part of the lore now.", as_json)
 
 
 @app.command("remove")
@@ -160,7 +160,7 @@ def remove(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", 
     """Show an entry no more. Nothing is deleted: `lore accept` brings it back."""
     with opened(ctx) as memory:
         made = memory.story(story, create=False).remove_lore(entry, kind)
-    _done(story, "removed", made, f"{made.name} is shown no more.", as_json)
+    _report(story, "removed", made, f"{made.name} is shown no more.", as_json)
 
 
 @app.command("explain")
@@ -199,7 +199,7 @@ app.command("detach")(books.detach)
 app.command("forget")(books.forget)
 
 
-def _row(one: LoreListing) -> tuple[str, ...]:
+def _make_row(one: LoreListing) -> tuple[str, ...]:
     from previously.cli.terminal import shortened
 
     by = f"book {one.book}" if one.book else one.by
@@ -208,7 +208,7 @@ def _row(one: LoreListing) -> tuple[str, ...]:
     return f"{one.name}{status}", one.type, by, keywords, shortened(one.content, SHORT_CONTENT)
 
 
-def _known(entries: list[LoreListing], entry: str) -> LoreListing:
+def _find_own(entries: list[LoreListing], entry: str) -> LoreListing:
     """The entry that is meant; one of a book is changed in the book."""
     from previously.core.errors import BadInput
     from previously.lore.keys import normalize_name
@@ -224,7 +224,7 @@ def _known(entries: list[LoreListing], entry: str) -> LoreListing:
     raise BadInput(f"There is no entry {entry!r} in this story; `previously lore add` writes one.")
 
 
-def _done(story: str, verb: str, made: LoreListing, sentence: str, as_json: bool) -> None:
+def _report(story: str, verb: str, made: LoreListing, sentence: str, as_json: bool) -> None:
     from previously.cli.memory_json import lore_json
 
     if as_json:

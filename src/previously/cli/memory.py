@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from previously.runtime.fold_report import FoldDone, FoldReport
 
 NEWEST = 5
-"""How many messages `show` ends with."""
+"""The messages that `show` ends with: enough to see where the story is, on one screen with its memory."""
 
 
 def fold(
@@ -167,7 +167,7 @@ _GAPS = {
 
 
 def _print_beside(story: str, beside: Mapping[str, Any]) -> None:
-    """What there is beside the texts, in a line each, with the command that shows it."""
+    """Print the memory beside the texts, in a line each, with the command that shows it."""
     lines = [
         ("log", output.counted(len(beside["episodes"]), "episode")),
         ("scenes", output.counted(len(beside["scenes"]), "scene")),
@@ -241,11 +241,11 @@ _DEEDS = {
     "scene": ("noted", "as a scene"), "analysis": ("analysed", ""), "state": ("put together", "in a snapshot"),
     "episode": ("folded", "into an episode"), "note": ("noted", ""), "short": ("told", "in short"),
 }  # fmt: skip
-"""What is done to messages, where it is not folding, and what becomes of them."""
+"""Words for folds that do something else to messages than to fold them, and for the result."""
 
 
-def _did(done: FoldDone) -> str:
-    """What was done to the messages of a fold, in words."""
+def _describe_fold(done: FoldDone) -> str:
+    """Say what a fold did to its messages."""
     from previously.folds.amend import AMENDED
 
     verb, into = _DEEDS.get(done.kind.value, ("folded", f"into the {done.kind.value}"))
@@ -272,7 +272,7 @@ def whose(scope: str) -> str:
 
 
 def print_folds(report: FoldReport, *, planned: bool) -> None:
-    """What was folded, or would be, for people."""
+    """Print for people what was folded, or would be."""
     console = output.console()
     for end in report.closed:
         verb = "would close" if planned else "closed"
@@ -280,7 +280,7 @@ def print_folds(report: FoldReport, *, planned: bool) -> None:
         console.print(f"A chapter{title} {verb} with message {end.position}: {end.reason}.", soft_wrap=True)
     for done in report.folds:
         console.print(
-            f"{str(done.span).capitalize()} {_did(done)} ({done.reason}): "
+            f"{str(done.span).capitalize()} {_describe_fold(done)} ({done.reason}): "
             f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}.",
             soft_wrap=True,
         )
@@ -294,7 +294,7 @@ def print_folds(report: FoldReport, *, planned: bool) -> None:
 
 
 def report_json(story: str, report: FoldReport) -> dict[str, object]:
-    """What folding did, in the shape that is relied on from outside."""
+    """Return the report of a fold in the shape that is relied on from outside."""
     return {
         "folds": [_fold_json(done) for done in report.folds],
         "calls": report.calls,
@@ -306,7 +306,7 @@ def report_json(story: str, report: FoldReport) -> dict[str, object]:
 
 
 def price(report: FoldReport) -> float:
-    """What the folds cost by the prices in the settings, where a model was or would be asked."""
+    """Return the cost of the folds by the prices in the settings, where a model was or would be asked."""
     from previously.settings import resolve
     from previously.settings_file import effective
 

@@ -57,21 +57,21 @@ def rewrite(ctx: typer.Context, story: Story, what: What, text: Words, as_json: 
     """Put your own words in place of the recap, the backbone or a chapter's recap. No fold changes them."""
     with opened(ctx) as memory:
         memory.story(story, create=False).write(what, words(text))
-    _done(story, "rewritten", what, f"Your words stand for {what} now; memory goes on behind them.", as_json)
+    _report(story, "rewritten", what, f"Your words stand for {what} now; memory goes on behind them.", as_json)
 
 
 def lock(ctx: typer.Context, story: Story, what: What, as_json: AsJson = False) -> None:
     """Keep a text as it stands: no fold changes it any more."""
     with opened(ctx) as memory:
         memory.story(story, create=False).lock(what)
-    _done(story, "locked", what, f"{what} is locked; memory goes on behind it.", as_json)
+    _report(story, "locked", what, f"{what} is locked; memory goes on behind it.", as_json)
 
 
 def unlock(ctx: typer.Context, story: Story, what: What, as_json: AsJson = False) -> None:
     """Take back what you wrote or locked: the text is folded again."""
     with opened(ctx) as memory:
         memory.story(story, create=False).unlock(what)
-    _done(story, "unlocked", what, f"{what} is folded again from now on.", as_json)
+    _report(story, "unlocked", what, f"{what} is folded again from now on.", as_json)
 
 
 def pin(
@@ -103,21 +103,21 @@ def unpin(
     """Show a pin no more."""
     with opened(ctx) as memory:
         memory.story(story, create=False).unpin(which)
-    _done(story, "unpinned", which, f"Pin {which} is gone.", as_json)
+    _report(story, "unpinned", which, f"Pin {which} is gone.", as_json)
 
 
 def undo(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """Take back the newest thing that was done to the memory of the active branch."""
     with opened(ctx) as memory:
         undone = memory.story(story, create=False).undo()
-    _done(story, "undone", undone, f"Taken back: {undone}.", as_json)
+    _report(story, "undone", undone, f"Taken back: {undone}.", as_json)
 
 
 def restore_version(ctx: typer.Context, story: str, which: int, as_json: bool) -> None:
     """Put an earlier version in force again, in place of what came after it."""
     with opened(ctx) as memory:
         restored = memory.story(story, create=False).restore(which)
-    _done(story, "restored", restored.id, f"Version {which} is in force again.", as_json)
+    _report(story, "restored", restored.id, f"Version {which} is in force again.", as_json)
 
 
 def pending(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
@@ -132,12 +132,12 @@ def pending(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     console = output.console()
     for one in waiting:
         console.print(f"Version {one.id}, {one.made.kind.value} of {one.made.span}:", style="bold")
-        console.print(output.printable(_laid_out(one)), soft_wrap=True)
+        console.print(output.printable(_lay_out(one)), soft_wrap=True)
     if not waiting:
         console.print("Nothing waits for approval.")
 
 
-def _laid_out(version: Version) -> str:
+def _lay_out(version: Version) -> str:
     """The text of a version as a person can read it: a note is JSON on one line."""
     import json
 
@@ -152,7 +152,7 @@ def _laid_out(version: Version) -> str:
 def approve(ctx: typer.Context, story: Story, which: VersionId, as_json: AsJson = False) -> None:
     """Put a version that waits in force."""
     with opened(ctx) as memory:
-        _decided(story, memory.story(story, create=False).approve(which), as_json)
+        _report_decision(story, memory.story(story, create=False).approve(which), as_json)
 
 
 def reject(
@@ -164,7 +164,7 @@ def reject(
 ) -> None:
     """Refuse a version that waits; the next fold makes another."""
     with opened(ctx) as memory:
-        _decided(story, memory.story(story, create=False).reject(which, reason), as_json)
+        _report_decision(story, memory.story(story, create=False).reject(which, reason), as_json)
 
 
 def rebuild(
@@ -187,12 +187,12 @@ def rebuild(
         print_folds(report, planned=False)
 
 
-def _decided(story: str, version: Version, as_json: bool) -> None:
+def _report_decision(story: str, version: Version, as_json: bool) -> None:
     status = version.made.status.value
-    _done(story, status, version.id, f"Version {version.id} is {status}.", as_json)
+    _report(story, status, version.id, f"Version {version.id} is {status}.", as_json)
 
 
-def _done(story: str, verb: str, what: object, sentence: str, as_json: bool) -> None:
+def _report(story: str, verb: str, what: object, sentence: str, as_json: bool) -> None:
     if as_json:
         output.emit({"story": story, verb: what})
     else:

@@ -34,13 +34,15 @@ def validate(file: File, as_json: AsJson = False) -> None:
     from previously.folds.scene_checks import SceneFault, Validation
     from previously.folds.scene_checks import validate_scene as judge
 
-    text = _text(file)
+    text = _read_text(file)
     try:
         found = judge(parse_json(text, "file"))
     except BadInput as error:
         found = Validation((SceneFault("file", str(error).rstrip(".")),), ())
     if as_json:
-        output.emit({"valid": found.valid, "faults": _told(found.faults), "warnings": _told(found.warnings)})
+        output.emit(
+            {"valid": found.valid, "faults": _faults_json(found.faults), "warnings": _faults_json(found.warnings)}
+        )
     else:
         console = output.console()
         for fault in found.faults:
@@ -55,7 +57,7 @@ def validate(file: File, as_json: AsJson = False) -> None:
 
 def migrate(file: File, out: Out = None, as_json: AsJson = False) -> None:
     """Make a scene memory of one of an older shape, or of plain text. Nothing it says is lost."""
-    _give(_migrated(file), {}, out, as_json)
+    _write_scene(_migrate_file(file), {}, out, as_json)
 
 
 def combine(
@@ -78,7 +80,7 @@ def combine(
     """Make one scene memory of several. Only summaries are sent to a model; entries are merged by code."""
 
     with opened_for_folding(ctx, endpoint, model) as memory:
-        given = _scenes(memory, what, scenes)
+        given = _read_scenes(memory, what, scenes)
         made = memory.combine(given, COMBINED_WORDS if target is None else target)
     told = {
         "scenes": len(given),
@@ -90,11 +92,11 @@ def combine(
         "tokens_saved": made.whole_tokens - made.sent_tokens,
         "left": list(made.left),
     }
-    _give(made.scene, told, out, as_json)
+    _write_scene(made.scene, told, out, as_json)
     _note_combined(made, len(given))
 
 
-def _scenes(memory: BlockingMemory, what: Sequence[str], chosen: str) -> list[Scene]:
+def _read_scenes(memory: BlockingMemory, what: Sequence[str], chosen: str) -> list[Scene]:
     """The scenes of a story, or those in files."""
     if len(what) == 1 and not Path(what[0]).is_file():
         story = what[0]
@@ -102,25 +104,25 @@ def _scenes(memory: BlockingMemory, what: Sequence[str], chosen: str) -> list[Sc
             kept = [one.scene for one in memory.story(story, create=False).scenes()]
         except UnknownStory:
             raise BadInput(f"There is neither a story nor a file named {story!r}.") from None
-        first, last = _chosen(chosen, len(kept))
+        first, last = _parse_choice(chosen, len(kept))
         return kept[first - 1 : last]
     if chosen:
         raise BadInput("--scenes chooses among the scenes of a story; files are combined as they are given.")
-    return [_migrated(file) for file in what]
+    return [_migrate_file(file) for file in what]
 
 
-def _migrated(file: str) -> Scene:
+def _migrate_file(file: str) -> Scene:
     """The scene in a file of any known shape."""
     from previously.formats.scene_memories import migrate as migrated
 
-    text = _text(file)  # what cannot be read names its file itself
+    text = _read_text(file)  # what cannot be read names its file itself
     try:
         return migrated(text)
     except BadInput as error:
         raise BadInput(f"{output.one_line(file)}: {error}") from None
 
 
-def _chosen(text: str, count: int) -> tuple[int, int]:
+def _parse_choice(text: str, count: int) -> tuple[int, int]:
     """The first and the last scene that is meant, from 1."""
     if not text:
         return 1, count
@@ -134,7 +136,7 @@ def _chosen(text: str, count: int) -> tuple[int, int]:
     return first, last
 
 
-def _give(scene: Scene, more: dict[str, Any], out: str | None, as_json: bool) -> None:
+def _write_scene(scene: Scene, more: dict[str, Any], out: str | None, as_json: bool) -> None:
     """Print a scene memory, or write it to a file."""
     from previously.folds.scene import dump_entry
 
@@ -169,12 +171,12 @@ def _note_combined(made: Combined, count: int) -> None:
         output.note(f"{output.counted(len(made.left), 'earlier description')} gave way to later ones.")
 
 
-def _text(file: str) -> str:
+def _read_text(file: str) -> str:
     from previously.formats.files import open_document
 
     with open_document(Path(file)) as document:
         return document.text()
 
 
-def _told(faults: Sequence[Any]) -> list[dict[str, str]]:
+def _faults_json(faults: Sequence[Any]) -> list[dict[str, str]]:
     return [{"where": one.where, "reason": one.reason} for one in faults]

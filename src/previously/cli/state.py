@@ -65,12 +65,14 @@ def threads(
     if not listed:
         what = "No thread is known" if everything else "Nothing is known to be open"
         told = output.from_model(story, what, "`previously threads --open`")
-        output.console().print(told if _notes_threads(story, own) else f"{what}; {_why_none(story)}.", soft_wrap=True)
+        output.console().print(
+            told if _notes_threads(story, own) else f"{what}; {_explain_none(story)}.", soft_wrap=True
+        )
         return
     from previously.cli.terminal import table
 
     columns = ("status", "thread", "due", "since", "by")
-    rows = [_thread_row(one) for one in listed]
+    rows = [_make_thread_row(one) for one in listed]
     output.console().print(table(columns, rows, left=("status", "thread", "due", "by")))
 
 
@@ -80,7 +82,7 @@ def _check_rewording(reword: str | None, to: str | None) -> None:
 
 
 def _notes_threads(story: str, own: Mapping[str, Any]) -> bool:
-    """Whether a model is asked for threads in this story."""
+    """Return whether a model is asked for threads in this story."""
     from previously.settings import Layer, Origin, resolve
     from previously.settings_file import effective
 
@@ -89,7 +91,7 @@ def _notes_threads(story: str, own: Mapping[str, Any]) -> bool:
     return bool(in_force.scene_messages) or in_force.timeline == "librarian"
 
 
-def _why_none(story: str) -> str:
+def _explain_none(story: str) -> str:
     name = output.one_line(story)
     return (
         f"this story notes none by itself: `previously set {name} scene_messages=24` has scenes noted with what they "
@@ -97,7 +99,7 @@ def _why_none(story: str) -> str:
     )
 
 
-def _thread_row(one: ThreadListing) -> tuple[object, ...]:
+def _make_thread_row(one: ThreadListing) -> tuple[object, ...]:
     thread = one.thread
     ended = f" ({thread.outcome})" if thread.outcome else ""
     return one.status.value, thread.text + ended, thread.due or "-", thread.opened, thread.by

@@ -72,16 +72,16 @@ def doctor(
     """Check that everything works here, and say where things are."""
     facts: dict[str, Any] = {}
     looks: list[tuple[str, Callable[[], str]]] = [
-        ("Python", lambda: _python(facts)),
-        ("SQLite", lambda: _sqlite(facts)),
-        ("Settings", lambda: _settings(facts)),
-        ("Stories", lambda: _place(facts, ctx.obj)),
-        ("Extras", lambda: _extras(facts)),
-        ("Model", lambda: _model(facts, endpoint, model)),
+        ("Python", lambda: _check_python(facts)),
+        ("SQLite", lambda: _check_sqlite(facts)),
+        ("Settings", lambda: _check_settings(facts)),
+        ("Stories", lambda: _check_place(facts, ctx.obj)),
+        ("Extras", lambda: _check_extras(facts)),
+        ("Model", lambda: _check_model(facts, endpoint, model)),
         ("Test fold", lambda: _test_fold(endpoint, model)),
     ]
     if upstream:
-        looks.append(("Upstream", lambda: _upstream(facts, upstream, model)))
+        looks.append(("Upstream", lambda: _check_upstream(facts, upstream, model)))
     checks = [_check(what, look) for what, look in looks]
     well = all(check.ok for check in checks)
     if as_json:
@@ -109,19 +109,19 @@ def _check(what: str, look: Callable[[], str]) -> Check:
         return Check(what, False, f"{type(error).__name__}: {error}")
 
 
-def _python(facts: dict[str, Any]) -> str:
+def _check_python(facts: dict[str, Any]) -> str:
     facts["python"] = platform.python_version()
     return f"{facts['python']} on {platform.system()}"
 
 
-def _sqlite(facts: dict[str, Any]) -> str:
+def _check_sqlite(facts: dict[str, Any]) -> str:
     import apsw
 
     facts["sqlite"] = apsw.sqlite_lib_version()
     return f"{facts['sqlite']} (apsw {apsw.apsw_version()})"
 
 
-def _settings(facts: dict[str, Any]) -> str:
+def _check_settings(facts: dict[str, Any]) -> str:
     from previously.settings import Origin, explained
     from previously.settings_file import effective
 
@@ -132,7 +132,7 @@ def _settings(facts: dict[str, Any]) -> str:
     return f"{changed} of {len(found)} are not the default; file: {facts['settings_file'] or 'none'}"
 
 
-def _place(facts: dict[str, Any], db: str | None) -> str:
+def _check_place(facts: dict[str, Any], db: str | None) -> str:
     from previously.app import IN_MEMORY, default_place
     from previously.blocking import BlockingMemory
     from previously.settings_file import effective
@@ -152,7 +152,7 @@ def _place(facts: dict[str, Any], db: str | None) -> str:
     return f"{shown} can be read and written: {output.counted(facts['stories'], 'story')}{size}"
 
 
-def _extras(facts: dict[str, Any]) -> str:
+def _check_extras(facts: dict[str, Any]) -> str:
     from importlib.metadata import PackageNotFoundError, metadata, requires, version
 
     def installed(requirement: str) -> bool:
@@ -175,7 +175,7 @@ def _extras(facts: dict[str, Any]) -> str:
     return ", ".join(words) or "none known"
 
 
-def _model(facts: dict[str, Any], endpoint: str, name: str) -> str:
+def _check_model(facts: dict[str, Any], endpoint: str, name: str) -> str:
     from asyncio import run
 
     from previously.app import describe_model
@@ -197,8 +197,8 @@ def _model(facts: dict[str, Any], endpoint: str, name: str) -> str:
     return f"{asked.name} answers; window {f'{window:,} tokens' if window else 'not known'}; {schema}"
 
 
-def _upstream(facts: dict[str, Any], url: str, name: str) -> str:
-    """What `serve` would find there: whether it answers, with which models, and how large their window is."""
+def _check_upstream(facts: dict[str, Any], url: str, name: str) -> str:
+    """Ask the upstream as `serve` would: whether it answers, with which models, and how large their window is."""
     from asyncio import run
 
     from previously.app import describe_model, model_at

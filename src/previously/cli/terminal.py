@@ -1,4 +1,4 @@
-"""How stories look on a terminal: messages with their speakers, tables, and the bar of a budget.
+"""Stories on a terminal: messages with their speakers, tables, and the bar of a budget.
 
 Everything says the same without colour: names stand before their words, and each part of the bar has its own sign.
 """
@@ -64,17 +64,19 @@ _ASCII_SIGNS = {section: section[0] for section in _SIGNS} | {
     "free": ".",
 }
 BAR_WIDTH = 60
+"""Fits into a terminal of 80 columns."""
+
 SHORT = 100
-"""Characters of a message in its short form."""
+"""Characters of a message in its short form: one line of the widest output."""
 
 
 def body(message: Message) -> str:
     """All that a reader sees of a message, calls and pictures named in brackets."""
-    texts = [_part(part) for part in message.parts if not isinstance(part, Thinking)]
+    texts = [_render_part(part) for part in message.parts if not isinstance(part, Thinking)]
     return printable("\n".join(text for text in texts if text))
 
 
-def _part(part: Text | ToolCall | ToolResult | Image | Error) -> str:
+def _render_part(part: Text | ToolCall | ToolResult | Image | Error) -> str:
     match part:
         case Text(text):
             return text
@@ -125,7 +127,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: Seq
 
 
 def by_section(view: View) -> dict[str, int]:
-    """How the budget is shared: tokens of each section, and what is free."""
+    """Return the tokens of each section of a view, and those that are free."""
     shares: dict[str, int] = {}
     for item in view.items:
         shares[item.section.value] = shares.get(item.section.value, 0) + item.tokens
@@ -139,7 +141,7 @@ def budget_bar(view: View) -> RenderableType:
     signs = _SIGNS if takes_unicode(sys.stdout) else _ASCII_SIGNS
     shares = by_section(view)
     drawn = Styled()
-    for section, cells in _cells(shares, view.budget_tokens).items():
+    for section, cells in _share_cells(shares, view.budget_tokens).items():
         drawn.append(signs[section] * cells, _SECTION_STYLES[section])
     drawn.append("\n")
     for section, tokens in shares.items():
@@ -150,7 +152,7 @@ def budget_bar(view: View) -> RenderableType:
     return drawn
 
 
-def _cells(shares: Mapping[str, int], budget: int) -> dict[str, int]:
+def _share_cells(shares: Mapping[str, int], budget: int) -> dict[str, int]:
     """Cells of the bar, which sum up to its width; whatever has tokens has at least one."""
     cells = {name: max(round(BAR_WIDTH * tokens / budget), int(tokens > 0)) for name, tokens in shares.items()}
     largest = max(cells, key=lambda name: cells[name])

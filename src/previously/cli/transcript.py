@@ -44,7 +44,7 @@ def add(
     draft, replaced = clean_draft(Draft(said, Attributes(at, source_id)))
     _note_replaced(replaced)
     with opened(ctx) as memory:
-        found = _begun(memory, story)
+        found = _open_or_begin(memory, story)
         branch = found.add_drafts([draft])
     _report(as_json, story, branch, f"Added message {branch.messages - 1} to {story}.")
 
@@ -66,10 +66,10 @@ def import_files(
     """Import files as stories, or bring stories up to date."""
     from previously.formats import read_story
 
-    names = _names(files, story)
+    names = _name_stories(files, story)
     # All are read before anything is written.
     sources = [read_story(Path(file), file_format, user=user) for file in files]
-    found = [one for its_name, source in zip(names, sources, strict=True) for one in _stories(its_name, source)]
+    found = [one for its_name, source in zip(names, sources, strict=True) for one in _read_stories(its_name, source)]
     with opened(ctx) as memory:
         results = [_import(memory, its_name, source) for its_name, source in found]
     if as_json:
@@ -153,7 +153,7 @@ def _report(as_json: bool, story: str, branch: BranchInfo, sentence: str, **more
         output.console().print(output.one_line(sentence), soft_wrap=True)
 
 
-def _begun(memory: BlockingMemory, story: str) -> BlockingStory:
+def _open_or_begin(memory: BlockingMemory, story: str) -> BlockingStory:
     try:
         return memory.story(story, create=False)
     except UnknownStory:
@@ -161,7 +161,7 @@ def _begun(memory: BlockingMemory, story: str) -> BlockingStory:
         return memory.story(story)
 
 
-def _names(files: Sequence[str], story: str | None) -> list[str]:
+def _name_stories(files: Sequence[str], story: str | None) -> list[str]:
     if story is not None:
         if len(files) > 1:
             raise BadInput(f"--story names one story, but {len(files)} files are given.")
@@ -173,8 +173,8 @@ def _names(files: Sequence[str], story: str | None) -> list[str]:
     return names
 
 
-def _stories(story: str, source: StorySource) -> list[tuple[str, StorySource]]:
-    """What a file holds, each conversation with the name of its story."""
+def _read_stories(story: str, source: StorySource) -> list[tuple[str, StorySource]]:
+    """Return the conversations of a file, each with the name of its story."""
     others = [(name(f"{story} {other.name}"), other.source) for other in source.others]
     return [(story, source), *others] if source.drafts else others
 

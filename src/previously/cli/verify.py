@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from previously.storage.findings import Garbage, Verified
 
 NOTE_EVERY_S = 5.0
-"""How often a long check says on stderr where it is."""
+"""Seconds between two notes of a long check on stderr: often enough to see that it moves, too seldom to fill a log."""
 
 LONGEST_MINUTES = 100 * 366 * 24 * 60
+"""A century: a longer time is a slip, and may lie before the first date that can be computed with."""
 
 
 def minutes(text: str) -> int:
@@ -33,7 +34,7 @@ def minutes(text: str) -> int:
 def verify(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Derive every hash and cache anew and say what differs. Nothing is changed; exit code 1 if something is wrong."""
     with opened(ctx) as memory:
-        found = memory.verify(_noting())
+        found = memory.verify(_make_note())
     if as_json:
         output.emit(
             {
@@ -80,8 +81,8 @@ def gc(
         output.emit({**asdict(taken), "shrunk": shrunk})
         return
     console = output.console()
-    words = _words(taken)
-    console.print(f"Taken away: {words}." if words else _nothing(older_than), soft_wrap=True)
+    words = _list_garbage(taken)
+    console.print(f"Taken away: {words}." if words else _say_nothing_taken(older_than), soft_wrap=True)
     if taken.freed_bytes is None:
         if shrink:
             console.print(
@@ -90,14 +91,14 @@ def gc(
                 soft_wrap=True,
             )
     elif shrunk:
-        console.print(f"The disk has {_size(taken.freed_bytes)} back.")
+        console.print(f"The disk has {_render_size(taken.freed_bytes)} back.")
     elif taken.freed_bytes > 0:
         console.print(
-            f"{_size(taken.freed_bytes)} of the file are free for what comes; --shrink gives them to the disk."
+            f"{_render_size(taken.freed_bytes)} of the file are free for what comes; --shrink gives them to the disk."
         )
 
 
-def _noting() -> Callable[[str, int], None]:
+def _make_note() -> Callable[[str, int], None]:
     """Says now and then where a check is, on stderr."""
     said = time.monotonic()
 
@@ -123,18 +124,18 @@ def _print_verified(found: Verified) -> None:
     else:
         faults = output.counted(len(found.faults) + found.more_faults, "fault")
         console.print(f"{faults} in {looked_at}, {rows}. Nothing was changed.", style="bold red", soft_wrap=True)
-    words = _words(found.garbage)
+    words = _list_garbage(found.garbage)
     if words:
         console.print(f"`previously gc` would take away what no story needs: {words}.", soft_wrap=True)
 
 
-def _nothing(older_than: int | None) -> str:
+def _say_nothing_taken(older_than: int | None) -> str:
     since = "hour" if older_than is None else output.counted(older_than, "minute")
     spared = f"; what was begun in the last {since} and is not finished is left alone" if older_than != 0 else ""
     return f"There was nothing to take away{spared}."
 
 
-def _words(garbage: Garbage) -> str:
+def _list_garbage(garbage: Garbage) -> str:
     counts = (
         (garbage.entries, "entry"),
         (garbage.nodes, "node"),
@@ -146,5 +147,5 @@ def _words(garbage: Garbage) -> str:
     return ", ".join(output.counted(number, noun) for number, noun in counts if number)
 
 
-def _size(size: int) -> str:
+def _render_size(size: int) -> str:
     return f"{size / 1_048_576:.1f} MB" if size >= 1_048_576 else f"{size / 1_024:.0f} KB"

@@ -37,7 +37,7 @@ def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
 
     rows = [
         (
-            version.id, _called(version), version.made.status.value, version.made.made_by,
+            version.id, _name_kind(version), version.made.status.value, version.made.made_by,
             f"{version.made.span.first}-{version.made.span.last}", version.made.at[:16].replace("T", " "),
             version.made.reason,
         )
@@ -54,8 +54,8 @@ def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None,
 
     with opened(ctx) as memory:
         kept = [version for version in memory.story(story, create=False).log() if version.made.status != "refused"]
-    newer = _chosen(story, kept, new if new is not None else kept[-1].id if kept else None)
-    older = _chosen(story, kept, old if old is not None else _before(kept, newer).id)
+    newer = _find_version(story, kept, new if new is not None else kept[-1].id if kept else None)
+    older = _find_version(story, kept, old if old is not None else _find_before(kept, newer).id)
     changes = diff_words(readable(older), readable(newer))
     if as_json:
         runs = [{"kind": change.kind.value, "text": change.text} for change in changes]
@@ -93,9 +93,9 @@ def blame(
             _blame_message(found, story, message, as_json=as_json)
             return
         versions = found.log()
-        texts = _texts_in_force(found, versions)
+        texts = _find_texts_in_force(found, versions)
         default = texts[0] if texts else versions[-1].id if versions else None
-        version = _chosen(story, versions, which if which is not None else default)
+        version = _find_version(story, versions, which if which is not None else default)
         in_force = version.id in texts
     made = version.made
     cuts = cuts_from(made)
@@ -155,7 +155,7 @@ def _blame_message(found: BlockingStory, story: str, at: int, *, as_json: bool) 
         console.print(output.printable(words), soft_wrap=True)
 
 
-def _texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
+def _find_texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
     """The versions that speak for the story now: of the recap, the backbone, each chapter, and the notes of spans."""
     found = [story.recap(), story.backbone(), *(chapter.recap for chapter in story.chapters())]
     by_hand = {version.made.text: version.id for version in versions if version.made.status == "by hand"}
@@ -163,15 +163,15 @@ def _texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
     return [*(ident for ident in ids if ident is not None), *story.notes_in_force()]
 
 
-def _called(version: Version) -> str:
-    """What a version is of, and whose it is where it is a character's."""
+def _name_kind(version: Version) -> str:
+    """Return the kind of a version, with the character's name where it is about one."""
     from previously.cli.memory import whose
 
     name = whose(version.made.scope)
     return f"{version.made.kind.value} of {name}" if name else version.made.kind.value
 
 
-def _chosen(story: str, versions: list[Version], wanted: int | None) -> Version:
+def _find_version(story: str, versions: list[Version], wanted: int | None) -> Version:
     if wanted is None:
         raise BadInput(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
     for version in versions:
@@ -180,7 +180,7 @@ def _chosen(story: str, versions: list[Version], wanted: int | None) -> Version:
     raise BadInput(f"There is no version {wanted} here; `previously log {output.one_line(story)}` lists them.")
 
 
-def _before(versions: list[Version], newer: Version) -> Version:
+def _find_before(versions: list[Version], newer: Version) -> Version:
     """The version it went on from or replaced; itself where there is none."""
     earlier = [version for version in versions if version.id in (newer.made.before, newer.made.replaces)]
     return earlier[-1] if earlier else newer

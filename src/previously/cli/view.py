@@ -155,7 +155,7 @@ def _print_view(story: str, seen: View, *, explain: bool) -> None:
 
 
 def _print_report(seen: View) -> None:
-    """What stayed as it was, and what counted."""
+    """Print the parts of a view that stayed as they were, and the parts that counted."""
     report = seen.report
     console = output.console()
     console.print(f"\nFor {output.one_line(report.reader)}, counted by {output.one_line(report.counter)}.")

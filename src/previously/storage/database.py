@@ -1,4 +1,4 @@
-"""What a store of tables asks of a database: to run work on the tables inside transactions."""
+"""The database that a store of tables needs: it runs work on the tables inside transactions."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Database(Protocol):
         is not ours, or where others read it."""
 
     async def damage(self) -> list[str]:
-        """What the database finds wrong with the way it keeps its tables. Nothing where that is the server's own."""
+        """Return the faults in the way the database keeps its tables. Empty where that is the server's own business."""
 
     async def space(self) -> tuple[int, int] | None:
-        """How many bytes the tables of everybody take, and how many of these are free; None where a server sees to
-        it."""
+        """Return the bytes that the tables of all owners take, and how many of these are free; None where a server sees
+        to it."""
 
     async def shrink(self) -> None:
         """Give free bytes back to the disk, where that is ours to do. Others who write wait meanwhile."""

@@ -34,10 +34,10 @@ def load_queries(backend: str) -> dict[str, str]:
         parse_queries(file.read_text("utf-8")) for file in (folder / "shared.sql", folder / backend / "queries.sql")
     )
     queries = shared | own
-    return {name: _for_psycopg(query) for name, query in queries.items()} if backend == "postgres" else queries
+    return {name: _adapt_for_psycopg(query) for name, query in queries.items()} if backend == "postgres" else queries
 
 
-def _for_psycopg(query: str) -> str:
+def _adapt_for_psycopg(query: str) -> str:
     """Return a query with its placeholders as psycopg wants them; `::` is a cast."""
     return _NAMED.sub(r"%(\1)s", query).replace("?", "%s")
 

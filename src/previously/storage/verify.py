@@ -1,17 +1,9 @@
-"""Checking the truth itself: every entry that a node holds, and every node.
+"""Check an owner's stories: derive every hash and every cache anew from its source, and compare.
 
-A node is checked against its parent and its entry as they are stored; since those are checked in the same way, every
-hash is derived from the words of all messages before it. Nothing is kept but the ids of entries, eight bytes each.
-
-Checking a story: every hash and every cache derived anew from what it is derived from, and compared.
-
-All of one story is read in one snapshot, in pieces: what is held at once are ids and digests, not messages. Rows that
+Each story is read in a snapshot of its own, so that a check of many holds nobody up, and in pieces: ids and digests are
+held, eight or sixteen bytes each, not messages. A node is checked against its parent and its entry as they are stored;
+since those are checked in the same way, every hash is derived from the words of all messages before it. Rows that
 nothing refers to are no fault: an interrupted import leaves them, and `gc` takes them.
-
-Looking after a database: checking all that an owner has in it, and taking away what no story needs.
-
-Each story is read at one moment of its own, so that a check of many holds nobody up; each is cleaned in short
-transactions.
 """
 
 from __future__ import annotations
@@ -44,7 +36,7 @@ def check_messages(session: Session, key: StoryKey, findings: Findings) -> int:
     """Check nodes, then entries; how many nodes the story has."""
     entries = array("q")
     after = {"parent": LOWEST, "entry": LOWEST}
-    asked = {"story": key.story, "owner": key.owner, "most": ROWS_AT_ONCE}
+    asked = {**key.values, "most": ROWS_AT_ONCE}
     while rows := session.rows("check_nodes", {**asked, **after}):
         for row in rows:
             _check_node(row, key.story, findings)
@@ -82,21 +74,21 @@ def _check_entries(session: Session, key: StoryKey, held: array[int], findings: 
     """Check each entry once, however many nodes hold it."""
     each = (entry for entry, _ in groupby(array("q", sorted(held))))
     while some := list(islice(each, ROWS_AT_ONCE)):
-        rows = _entry_rows(session, key, some, findings)
+        rows = _read_entry_rows(session, key, some, findings)
         for row in rows:
             _check_entry(row, key.story, findings)
         findings.looked_at("entries", len(rows))
 
 
-def _entry_rows(session: Session, key: StoryKey, entries: list[int], findings: Findings) -> list[Row]:
+def _read_entry_rows(session: Session, key: StoryKey, entries: list[int], findings: Findings) -> list[Row]:
     """The rows of these entries; one by one where some cannot be read."""
     try:
-        return session.rows("check_entries", {"ids": json.dumps(entries), "story": key.story, "owner": key.owner})
+        return session.rows("check_entries", {"ids": json.dumps(entries), **key.values})
     except Damaged as damage:
         if len(entries) == 1:
             findings.fault(f"entry {entries[0]}", f"{damage.what} in it {damage.why}")
             return []
-        return [row for entry in entries for row in _entry_rows(session, key, [entry], findings)]
+        return [row for entry in entries for row in _read_entry_rows(session, key, [entry], findings)]
 
 
 def _check_entry(row: Row, story: int, findings: Findings) -> None:
@@ -120,6 +112,7 @@ def _check_entry(row: Row, story: int, findings: Findings) -> None:
 
 
 MOST_STRAYS = 1_000
+"""Rows of no story that are read: ten times the faults that are listed, the others are not even counted."""
 
 
 def check_story(session: Session, owner: str, story: int, before: str, findings: Findings) -> None:
@@ -191,7 +184,7 @@ def _check_story_row(row: StoryRow, branches: list[BranchRow], findings: Finding
 
 def _check_attached(session: Session, key: StoryKey, findings: Findings) -> None:
     """Every book that is attached is there, each at a place of its own."""
-    rows = session.rows("check_attached", {"story": key.story, "owner": key.owner})
+    rows = session.rows("check_attached", key.values)
     for number, (name, position, owner) in enumerate(rows):
         if owner is None:
             findings.fault(f"attached book {name!r}", "there is no such book")
@@ -204,7 +197,7 @@ def _check_moves(session: Session, key: StoryKey, branches: list[BranchRow], fin
     """Every head that a branch left or came to is there, and the last one is where it is now."""
     ends: dict[int, int] = {}
     after = 0
-    asked = {"story": key.story, "owner": key.owner, "most": ROWS_AT_ONCE}
+    asked = {**key.values, "most": ROWS_AT_ONCE}
     while rows := session.rows("check_moves", {**asked, "after": after}):
         for row in rows:
             _check_move(row, key.story, findings)

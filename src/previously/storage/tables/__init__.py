@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from previously.storage.tables.answers import AnswerTable
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.forget import Forgetting
+from previously.storage.tables.forget import MessageEraser
 from previously.storage.tables.keys import KeyTable
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.path_writer import PathWriter
@@ -40,7 +40,7 @@ class Tables:
     versions: VersionTable
     reader: PathReader
     writer: PathWriter
-    forgetting: Forgetting
+    forgetting: MessageEraser
     recipes: RecipeTable
     keys: KeyTable
     books: BookTable
@@ -74,7 +74,7 @@ def tables_of(session: Session, paths: KeptPaths | None = None) -> Tables:
         VersionTable(session, lines, cover, marks),
         PathReader(session, lines),
         PathWriter(session, lines, cover, marks),
-        Forgetting(session, lines, cover),
+        MessageEraser(session, lines, cover),
         RecipeTable(session),
         KeyTable(session),
         BookTable(session),

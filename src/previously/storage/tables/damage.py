@@ -1,4 +1,4 @@
-"""What is said of rows that no version of Previously wrote: `Damaged`, never an error of whatever stumbled over them.
+"""`Damaged`: the error for rows that no version of Previously wrote, in place of any error of the code that reads them.
 
 Decoders of rows are marked with `decoding`; a row that must be there is asked for with `there`.
 """

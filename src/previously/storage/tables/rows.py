@@ -45,8 +45,8 @@ _ROLES = {role.value: role for role in Role}
 def entry_row(entry: int, owner: str, story: int, draft: Draft, replaces: int | None) -> tuple[Any, ...]:
     """The columns of a new entry."""
     message = draft.message
-    text, parts = _body(message)
-    witnesses = None if message.witnesses is None else _json(list(message.witnesses))
+    text, parts = _write_body(message)
+    witnesses = None if message.witnesses is None else _write_json(list(message.witnesses))
     return (
         entry,
         owner,
@@ -65,7 +65,7 @@ def entry_row(entry: int, owner: str, story: int, draft: Draft, replaces: int | 
 
 def attribute_columns(attributes: Attributes) -> tuple[str | None, str | None, str | None, int]:
     """at, source_id, extra, hidden."""
-    extra = _json(dict(attributes.extra)) if attributes.extra else None
+    extra = _write_json(dict(attributes.extra)) if attributes.extra else None
     return attributes.at, attributes.source_id, extra, int(attributes.hidden)
 
 
@@ -82,7 +82,7 @@ def entry_of(row: Row) -> Entry:
     entry, role, speaker, text, parts, witnesses, entry_digest, *attributes, replaces = row
     message = Message(
         _ROLES[role],
-        (Text(text),) if text is not None else tuple(_part(item) for item in json.loads(parts)),
+        (Text(text),) if text is not None else tuple(_read_part(item) for item in json.loads(parts)),
         speaker,
         None if witnesses is None else tuple(json.loads(witnesses)),
     )
@@ -120,11 +120,11 @@ def version_row(owner: str, story: int, version: NewVersion, firm: bool) -> tupl
         version.cost.calls,
         version.cost.input_tokens,
         version.cost.output_tokens,
-        _json(list(version.shed)),
-        _json(list(version.unverified)),
+        _write_json(list(version.shed)),
+        _write_json(list(version.unverified)),
         version.anchor,
         version.reach,
-        _json(list(version.commitments)),
+        _write_json(list(version.commitments)),
         int(firm),
         version.first,
     )
@@ -154,31 +154,31 @@ def version_of(row: Row) -> Version:
             prompt_hash=prompt_hash,
             cost=Cost(calls, input_tokens, output_tokens),
             replaces=replaces or None,
-            shed=_texts(shed),
-            unverified=_texts(unverified),
+            shed=_read_texts(shed),
+            unverified=_read_texts(unverified),
             anchor=anchor,
             reach=reach,
-            commitments=_texts(commitments),
+            commitments=_read_texts(commitments),
             first=first_digest,
         ),
         bool(firm),
     )
 
 
-def _body(message: Message) -> tuple[str | None, str | None]:
+def _write_body(message: Message) -> tuple[str | None, str | None]:
     if len(message.parts) == 1 and isinstance(message.parts[0], Text):
         return message.parts[0].text, None
     items = [{"kind": _NAMES[type(part)], **list_fields(part)} for part in message.parts]
-    return None, _json(items)
+    return None, _write_json(items)
 
 
-def _part(item: dict[str, str]) -> Part:
+def _read_part(item: dict[str, str]) -> Part:
     return _PARTS[item.pop("kind")](**item)
 
 
-def _json(value: object) -> str:
+def _write_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _texts(listed: str) -> tuple[str, ...]:
+def _read_texts(listed: str) -> tuple[str, ...]:
     return () if listed == "[]" else tuple(json.loads(listed))
