@@ -11,13 +11,13 @@ from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.model_io import ModelRequest
 from previously.core.path import Span
-from previously.storage.sqlite import SqliteStore
 from previously.view import epoch
 from previously.view.memory import HEADINGS
 from previously.view.view import Reason, Section, View
 from tests.effort import cases
 from tests.runtime.echoing import kind_of
 from tests.runtime.update_answers import answer, is_update, messages
+from tests.storage.verbs import SqliteVerbs
 
 RULES = Settings(cast="off", tail_messages=4, fold_messages=6, recap_words=60, chapter_messages=0, tokenizer="estimate")
 
@@ -109,14 +109,14 @@ def test_a_character_who_missed_something_is_shown_no_episode(story: BlockingSto
 @pytest.mark.random
 def test_a_view_reads_no_more_of_a_longer_story(monkeypatch: pytest.MonkeyPatch) -> None:
     rows: list[int] = []
-    path = SqliteStore.path
+    path = SqliteVerbs.path
 
-    async def counted(self: SqliteStore, *asked: object) -> object:
+    async def counted(self: SqliteVerbs, *asked: object) -> object:
         found = await path(self, *asked)  # type: ignore[arg-type]
         rows.append(len(found))
         return found
 
-    monkeypatch.setattr(SqliteStore, "path", counted)
+    monkeypatch.setattr(SqliteVerbs, "path", counted)
     read = {}
     short, long = cases(600, quick=300), cases(1_500, quick=600)
     for length in (short, long):

@@ -87,10 +87,13 @@ class StoryLedger:
         self._holder = uuid4().hex
 
     async def take_lease(self) -> bool:
-        return await self._store.take_lease(self.key, LEASE, self._holder, now=time_at(), until=time_at(LEASE_S))
+        now, until = time_at(), time_at(LEASE_S)
+        return await self._store.write(
+            self.key, lambda tables: tables.stories.take_lease(self.key, LEASE, self._holder, now, until)
+        )
 
     async def give_lease(self) -> None:
-        await self._store.give_lease(self.key, LEASE, self._holder)
+        await self._store.write(self.key, lambda tables: tables.stories.give_lease(self.key, LEASE, self._holder))
 
     async def read(self, work: Callable[[Snapshot], T]) -> T:
         return await self._store.read(self.key.owner, lambda tables: work(tables.snapshot(self.key)))

@@ -30,7 +30,6 @@ from previously.storage.tables.index_state import MOST_AT_ONCE
 from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Forgotten, Move, StoryInfo, StoryKey, Traces
 from previously.storage.tables.stories import BranchRow
-from previously.storage.verbs import Verbs
 from previously.storage.verify import verify
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ __all__ = ["MAIN", "NO_NODE", "BranchInfo", "Forgotten", "Move", "Store", "Story
 T = TypeVar("T")
 
 
-class Store(Verbs):
+class Store:
     """Stories in the tables of one database."""
 
     def __init__(self, database: Database, paths: KeptPaths | None = None) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 from previously.core.errors import BadInput
 from previously.storage.tables.damage import there
@@ -119,16 +119,6 @@ class BookInfo:
     """The time at which it was last kept."""
     size: int
     """Bytes of its text."""
-
-
-class BookReading(Protocol):
-    """Reads books, and which stories have them attached."""
-
-    async def book(self, owner: str, name: str) -> Book | None: ...
-
-    async def books(self, owner: str) -> list[BookInfo]: ...
-
-    async def attached(self, key: StoryKey) -> list[str]: ...
 
 
 def no_such_book(name: str) -> str:
