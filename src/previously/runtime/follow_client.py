@@ -7,7 +7,7 @@ there first, it is one of several replies there. The decisions are `recognition`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -40,6 +40,9 @@ RECENT_TURN = 64
 
 RECENT = 64
 """Newest messages that tell who there is: everyone of a large group speaks within so many."""
+
+Also = Callable[[Tables], object]
+"""A write that belongs to another."""
 
 PARTIAL = {"partial": True}
 """The `extra` of a reply that was broken off."""
@@ -132,20 +135,24 @@ class ClientFollower:
             return None
         return match.place(match.branch, match.candidate.infer_ask(request, match.last))
 
-    async def answer(self, place: ClientPlace, replies: Sequence[Message], *, partial: bool = False) -> None:
+    async def answer(
+        self, place: ClientPlace, replies: Sequence[Message], *, partial: bool = False, also: Also | None = None
+    ) -> None:
         """Put a reply where it belongs, the first of several on the path, and the others beside it. Nothing is put
-        behind a message that has left the path meanwhile."""
+        behind a message that has left the path meanwhile. `also` is written together with it."""
         attributes = Attributes(at=time_at(), extra=PARTIAL if partial else {})
         drafts = [Draft(replace(reply, witnesses=place.witnesses), attributes) for reply in replies]
         try:
-            branch = await self._put(place, drafts)
+            branch = await self._put(place, drafts, also)
         except HeadMoved:
-            await retry_when_moved(lambda: self._put_late(place, drafts))
+            await retry_when_moved(lambda: self._put_late(place, drafts, also))
         else:
             self._move_head(place, branch.head)
 
-    async def unanswered(self, place: ClientPlace) -> None:
+    async def unanswered(self, place: ClientPlace, also: Also | None = None) -> None:
         """Put back, since no reply came, what stood behind the message and was taken off the path for a new one."""
+        if also:
+            await self._store.write(place.key, also)
         if place.replaced is None:
             return
         back = Splice(place.messages, 0, (Reuse(place.replaced),))
@@ -153,20 +160,26 @@ class ClientFollower:
             branch = await self._store.apply(place.key, place.branch, [back], at=time_at(), expected_head=place.head)
             self._move_head(place, branch.head)
 
-    async def _put(self, place: ClientPlace, drafts: Sequence[Draft]) -> BranchInfo:
+    async def _put(self, place: ClientPlace, drafts: Sequence[Draft], also: Also | None = None) -> BranchInfo:
         if place.ask is Ask.CONTINUE:
             last, whole = await self._store.read(
                 place.key.owner, lambda tables: _continue(tables.snapshot(place.key, place.branch), place, drafts[0])
             )
             splice = Splice(last.position, 1, (Put(whole, replaces=last.entry.id),))
-            return await self._store.apply(place.key, place.branch, [splice], at=time_at(), expected_head=place.head)
+            return await self._store.apply(
+                place.key, place.branch, [splice], at=time_at(), expected_head=place.head, also=also
+            )
         draft = replace(drafts[0], alternatives=tuple(drafts[1:]))
-        return await self._store.append(place.key, place.branch, [draft], at=time_at(), expected_head=place.head)
+        return await self._store.append(
+            place.key, place.branch, [draft], at=time_at(), expected_head=place.head, also=also
+        )
 
-    async def _put_late(self, place: ClientPlace, drafts: Sequence[Draft]) -> None:
+    async def _put_late(self, place: ClientPlace, drafts: Sequence[Draft], also: Also | None) -> None:
         """Put a reply where the branch has changed: if others have answered, it is one of several replies there."""
 
         def write(tables: Tables) -> ClientPlace | None:
+            if also:
+                also(tables)
             snapshot = tables.snapshot(place.key, place.branch)
             at = snapshot.position_of(place.head) if place.head != NO_NODE else -1
             if at is None:

@@ -69,12 +69,14 @@ class Store:
         at: str,
         expected_head: int | None = None,
         receipt: str | None = None,
+        also: Callable[[Tables], object] | None = None,
     ) -> BranchInfo:
-        """Change the path of a branch. Alternatives of what is put become siblings.
+        """Change the path of a branch. Alternatives of what is put become siblings. `also` is done with the change, or
+        not at all.
 
         `HeadMoved` when `expected_head` is given and is not the head. A `receipt` seen before changes nothing and
         gives back the branch as it is. A long change is kept in stages; readers see all of it or nothing."""
-        return await self._change(key, branch, lambda _: script, at, expected_head, receipt)
+        return await self._change(key, branch, lambda _: script, at, expected_head, receipt, also)
 
     async def append(
         self,
@@ -85,11 +87,12 @@ class Store:
         at: str,
         expected_head: int | None = None,
         receipt: str | None = None,
+        also: Callable[[Tables], object] | None = None,
     ) -> BranchInfo:
         """Put messages at the end of a branch (None = the active one), wherever that is by now; else as `apply`."""
         pieces = tuple(map(Put, drafts))
         return await self._change(
-            key, branch, lambda row: [Splice(row.messages, 0, pieces)], at, expected_head, receipt
+            key, branch, lambda row: [Splice(row.messages, 0, pieces)], at, expected_head, receipt, also
         )
 
     async def _change(
@@ -100,6 +103,7 @@ class Store:
         at: str,
         expected_head: int | None,
         receipt: str | None,
+        also: Callable[[Tables], object] | None,
     ) -> BranchInfo:
         def write(tables: Tables) -> Generator[None, None, BranchInfo]:
             row = tables.branch(key, branch)
@@ -107,7 +111,10 @@ class Store:
                 return row.info
             if expected_head is not None and expected_head != row.head:
                 raise HeadMoved(f"Branch {row.name!r} has moved on since it was read.")
-            return (yield from tables.writer.apply(key, row, script(row), at, receipt))
+            changed = yield from tables.writer.apply(key, row, script(row), at, receipt)
+            if also:
+                also(tables)
+            return changed
 
         return await self.database.staging(key, write)
 
