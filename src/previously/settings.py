@@ -15,7 +15,15 @@ from typing import Any
 from previously.core.errors import BadInput
 from previously.folds.recap import FoldRules, RecapRules, Timeline
 from previously.models.tokenizers import is_path
-from previously.presets import FOLD_PERCENT, PRESETS, TAIL_PERCENT, fold_tokens, from_words, short, wanted
+from previously.presets import (
+    FOLD_PERCENT,
+    PRESETS,
+    TAIL_PERCENT,
+    compute_fold_tokens,
+    find_fault,
+    parse_words,
+    shorten_value,
+)
 
 PREFIX = "PREVIOUSLY_"
 
@@ -108,8 +116,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         for key in DEFAULTS:
-            if fault := wanted(key, type(DEFAULTS[key]), getattr(self, key)):
-                raise BadInput(f"{key} is {short(getattr(self, key))}; it must be {fault}.")
+            if fault := find_fault(key, type(DEFAULTS[key]), getattr(self, key)):
+                raise BadInput(f"{key} is {shorten_value(getattr(self, key))}; it must be {fault}.")
 
     @classmethod
     def of(cls, preset: str, **values: Any) -> Settings:
@@ -135,7 +143,11 @@ class Settings:
     @property
     def recap_rules(self) -> RecapRules:
         """Return the rules for the recap's fold."""
-        usual = {**DEFAULTS, **PRESETS[self.preset], "fold_tokens": fold_tokens(self.preset, self.window_tokens)}
+        usual = {
+            **DEFAULTS,
+            **PRESETS[self.preset],
+            "fold_tokens": compute_fold_tokens(self.preset, self.window_tokens),
+        }
         chosen = any(getattr(self, key) != usual[key] for key in ("fold_messages", "fold_words", "fold_tokens"))
         return RecapRules(
             self.tail_messages, self.fold_messages, self.fold_words, self.fold_tokens, self.recap_words, chosen
@@ -210,12 +222,12 @@ def resolve(layers: Sequence[Layer]) -> Settings:
     return Settings(**{key: value for key, (value, _) in _weigh(layers).items()})
 
 
-def explained(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
+def explain_settings(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
     """Every setting as `{"value", "from"}`: what is in force, and the variable, file, preset or story that says so."""
     return {key: {"value": value, "from": source} for key, (value, source) in _weigh(layers).items()}
 
 
-def environment_layer(environment: Mapping[str, str]) -> Layer:
+def read_environment(environment: Mapping[str, str]) -> Layer:
     """Return the settings that variables give. One of ours that is no setting is refused."""
     values = {}
     for variable in sorted(environment):
@@ -223,13 +235,13 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
             continue
         key = variable.removeprefix(PREFIX).lower()
         if key not in DEFAULTS or variable != PREFIX + key.upper():
-            close = close_to(key, (*DEFAULTS, *OTHER_KEYS, "config"))
-            raise no_setting(variable, PREFIX + close.upper() if close else "")
+            close = find_close(key, (*DEFAULTS, *OTHER_KEYS, "config"))
+            raise refuse_key(variable, PREFIX + close.upper() if close else "")
         values[key] = environment[variable]
     return Layer(Origin.VARIABLE, values)
 
 
-def layer_of(settings: Settings) -> Layer:
+def make_layer(settings: Settings) -> Layer:
     """A layer that resolves to exactly these settings, and holds no more than it must."""
     named = {"preset": settings.preset, "window_tokens": settings.window_tokens}
     bare = resolve([Layer(Origin.CODE, named)])
@@ -238,13 +250,13 @@ def layer_of(settings: Settings) -> Layer:
     return Layer(Origin.CODE, given | other)
 
 
-def changed(own: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+def change_settings(own: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
     """A story's own settings after `key=value` assignments. `key=default` and `key=` take a value back."""
     new, seen = dict(own), set()
     for assignment in assignments:
         key, equals, words = (part.strip() for part in assignment.partition("="))
         if not key or not equals:
-            raise BadInput(f"{short(assignment)} sets nothing; write key=value, as in recap_words=200.")
+            raise BadInput(f"{shorten_value(assignment)} sets nothing; write key=value, as in recap_words=200.")
         if key in seen:
             raise BadInput(f"{key} is given twice.")
         if key in OWNERS_KEYS:
@@ -260,14 +272,14 @@ def changed(own: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any
     return new
 
 
-def close_to(key: str, known: Iterable[str]) -> str:
+def find_close(key: str, known: Iterable[str]) -> str:
     """The known key that somebody may have meant; empty if none is near."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(key[:40].lower().replace("-", "_"), list(known), 1, 0.55)), "")
 
 
-def no_setting(called: str, meant: str) -> BadInput:
+def refuse_key(called: str, meant: str) -> BadInput:
     """The refusal of a key that is none."""
     hint = f" (did you mean {meant}?)" if meant else ""
     return BadInput(f"{called} is no setting of Previously{hint}; docs/settings.md lists them.")
@@ -285,22 +297,22 @@ def _weigh(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
                 )
             given[key] = value, layer.source(key)
     preset = given["preset"][0] if "preset" in given else DEFAULTS["preset"]
-    found = {key: (value, "default") for key, value in DEFAULTS.items()}
-    found |= {key: (value, f"preset {preset}") for key, value in PRESETS[preset].items()}
-    found |= given
+    weighed = {key: (value, "default") for key, value in DEFAULTS.items()}
+    weighed |= {key: (value, f"preset {preset}") for key, value in PRESETS[preset].items()}
+    weighed |= given
     if "fold_tokens" not in given and "fold_tokens" not in PRESETS[preset]:
-        tokens = fold_tokens(preset, found["window_tokens"][0])
+        tokens = compute_fold_tokens(preset, weighed["window_tokens"][0])
         share = f"{FOLD_PERCENT[preset]} % of window_tokens"
-        found["fold_tokens"] = tokens, "default" if tokens == DEFAULTS["fold_tokens"] else share
-    return found
+        weighed["fold_tokens"] = tokens, "default" if tokens == DEFAULTS["fold_tokens"] else share
+    return weighed
 
 
 def _read(key: str, raw: Any, called: str, *, words: bool) -> Any:
     """A value as its setting has it, or `BadInput`."""
     if key not in DEFAULTS:
-        raise no_setting(called, close_to(key, DEFAULTS))
+        raise refuse_key(called, find_close(key, DEFAULTS))
     kind = type(DEFAULTS[key])
-    value = from_words(kind, raw) if words else raw
-    if fault := wanted(key, kind, value):
-        raise BadInput(f"{called} is {short(value)}; it must be {fault}.")
+    value = parse_words(kind, raw) if words else raw
+    if fault := find_fault(key, kind, value):
+        raise BadInput(f"{called} is {shorten_value(value)}; it must be {fault}.")
     return kind(value)

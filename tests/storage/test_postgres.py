@@ -20,7 +20,7 @@ from previously.core.messages import Attributes, Draft, message
 from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status
 from previously.storage.copy import Backup, WholeStories
-from previously.storage.postgres.session import PostgresSession
+from previously.storage.postgres.transaction import PostgresSession
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
 from previously.storage.tables.session import Row

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, budget, chosen_model
+from previously.cli.arguments import AsJson, Endpoint, ModelName, choose_model, parse_budget
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def compact(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A conversation: messages, or the log of an agent.")],
     tokens: Annotated[
         int | None,
-        typer.Option("--budget", metavar="N", parser=budget, help="Tokens that the whole may take afterwards."),
+        typer.Option("--budget", metavar="N", parser=parse_budget, help="Tokens that the whole may take afterwards."),
     ] = None,
     tail_turns: Annotated[
         int,
@@ -73,7 +73,7 @@ def compact(
     from previously.blocking import fold_conversation
     from previously.formats.conversations import Dialect, find_list_field, put_system_first, read_conversation
     from previously.settings import resolve
-    from previously.settings_file import effective
+    from previously.settings_file import find_effective
 
     given = read_conversation(Path(file), format)
     done = fold_conversation(
@@ -83,8 +83,8 @@ def compact(
         pins=pin or (),
         to=None if to in (None, Target.CLAUDE_CODE) else str(to),
         tokenizer=tokenizer,
-        model=chosen_model(endpoint, model),
-        model_window=resolve(effective(os.environ)[1]).memory_window_tokens,
+        model=choose_model(endpoint, model),
+        model_window=resolve(find_effective(os.environ)[1]).memory_window_tokens,
     )
     if to is Target.CLAUDE_CODE:
         _write_result(given, done, _write_transcript(given, done), None, out, as_json)
@@ -158,7 +158,7 @@ def _write_result(
             }
         )
     elif out is None:
-        output.data(text)
+        output.write_data(text)
 
 
 def _note_result(given: Conversation, done: FoldedConversation) -> None:
@@ -166,10 +166,12 @@ def _note_result(given: Conversation, done: FoldedConversation) -> None:
     output.note(f"{begins}{done.reason}")
     if given.skipped:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(given.skipped.items(), key=lambda one: -one[1]))
-        lines = output.counted(sum(given.skipped.values()), "line")
+        lines = output.count_nouns(sum(given.skipped.values()), "line")
         output.note(f"Skipped {lines} without a message ({kinds}).")
     if done.note:
         output.note(f"The built-in folder wrote the brief: {done.note}")
     if done.interrupted:
         are = "is" if done.interrupted == 1 else "are"
-        output.note(f"{output.counted(done.interrupted, 'call')} never got a result and {are} marked as interrupted.")
+        output.note(
+            f"{output.count_nouns(done.interrupted, 'call')} never got a result and {are} marked as interrupted."
+        )

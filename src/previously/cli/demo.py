@@ -47,7 +47,6 @@ class CountingWriter:
         return True
 
     async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
-        """Write with the built-in writer."""
         from previously.runtime.writer import BuiltinWriter
 
         self.words_read += asked.words_read
@@ -168,10 +167,10 @@ def _show_sample(console: Console, memory: BlockingMemory, folder: CountingWrite
 
 def _print_view(console: Console, seen: View) -> int:
     """Print the view in short form; how many messages it holds word for word."""
-    from previously.cli.terminal import budget_bar, message_lines
-    from previously.cli.view import placed
+    from previously.cli.terminal import draw_budget, render_message
+    from previously.cli.view import list_placed
 
-    messages = placed(seen)
+    messages = list_placed(seen)
     spoken = [(position, message) for position, message in messages if position is not None]
     for position, message in messages:
         if position is None:
@@ -180,24 +179,24 @@ def _print_view(console: Console, seen: View) -> int:
     console.print(
         f"\nThen {len(spoken)} messages word for word. Here are the last {len(shown)}, shortened for this screen:\n"
     )
-    console.print(message_lines(shown, short=True))
+    console.print(render_message(shown, short=True))
     console.print()
-    console.print(budget_bar(seen))
+    console.print(draw_budget(seen))
     missing = "; ".join(f"{item.what} ({item.reason.value})" for item in seen.left_out)
     console.print(f"Left out: {missing or 'nothing'}.")
     return len(spoken)
 
 
 def _show_long(console: Console, memory: BlockingMemory, folder: CountingWriter, messages: int) -> dict[str, Any]:
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
     from previously.core.messages import Draft, message
-    from previously.demo.generated import generated_story
+    from previously.demo.long_story import generate_story
 
     _print_heading(console, "4  The same with a very long story")
     started = perf_counter()
     drafts = [
         Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
-        for line in generated_story(messages)
+        for line in generate_story(messages)
     ]
     story = memory.story(_find_free_name(memory, "demo-generated"))
     points: list[dict[str, Any]] = []
@@ -220,10 +219,10 @@ def _show_long(console: Console, memory: BlockingMemory, folder: CountingWriter,
             )
     seconds = perf_counter() - started
     console.print(
-        f"A generated story, imported and folded in {seconds:.1f} s, {output.counted(calls, 'model call')}.\n"
+        f"A generated story, imported and folded in {seconds:.1f} s, {output.count_nouns(calls, 'model call')}.\n"
     )
     rows = [[point[key] for key in ("messages", "story_tokens", "view_tokens", "folds")] for point in points]
-    console.print(table(("after messages", "story, tokens", "view, tokens", "folds"), rows))
+    console.print(make_table(("after messages", "story, tokens", "view, tokens", "folds"), rows))
     grown = [points[-1][key] / points[0][key] for key in ("story_tokens", "view_tokens")]
     console.print(
         f"\nThe story grew {grown[0]:.0f} times over, the view {grown[1]:.1f} times: what left it is in memory, which "

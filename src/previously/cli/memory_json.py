@@ -120,16 +120,16 @@ def analysis_json(position: int, one: Analysis) -> dict[str, Any]:
     }
 
 
-def readable(version: Version) -> str:
+def render_version(version: Version) -> str:
     """Return the text of a version for people: a note under headings, with the messages its items come from."""
     from previously.core.note import parse_note
     from previously.core.versions import Kind
 
     made = version.made
-    return note_lines(parse_note(made.text), made.span.first) if made.kind is Kind.NOTE else made.text
+    return render_note(parse_note(made.text), made.span.first) if made.kind is Kind.NOTE else made.text
 
 
-def note_lines(note: Note, first: int) -> str:
+def render_note(note: Note, first: int) -> str:
     """Return a note whose span begins at that position, in lines under headings; empty lists are left out."""
 
     def at(*offsets: int | None) -> str:

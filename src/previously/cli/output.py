@@ -51,12 +51,20 @@ def finish() -> bool:
 
 
 def emit(value: Mapping[str, Any]) -> None:
-    """The command's result: one JSON object on stdout."""
-    data(json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2 if sys.stdout.isatty() else None))
+    """Print the command's result as one JSON object on stdout."""
+    write_data(json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2 if sys.stdout.isatty() else None))
 
 
-def data(text: str) -> None:
-    """A result that is to be read by another program as it is, on stdout."""
+def report(record: Mapping[str, Any], sentence: str, *, as_json: bool) -> None:
+    """Print the command's result: the record as JSON, or for people a sentence on one line."""
+    if as_json:
+        emit(record)
+    else:
+        console().print(one_line(sentence), soft_wrap=True)
+
+
+def write_data(text: str) -> None:
+    """Print a result for another program on stdout, as it is."""
     try:
         typer.echo(text)
     except OSError as error:
@@ -66,7 +74,7 @@ def data(text: str) -> None:
 
 
 def write_new(path: Path, text: str) -> None:
-    """A result into a file of its own; one that is there already is never overwritten."""
+    """Write a result into a file of its own; one that is there already is never overwritten."""
     try:
         with path.open("x", encoding="utf-8", errors="replace") as file:
             file.write(f"{text}\n")
@@ -78,7 +86,7 @@ def write_new(path: Path, text: str) -> None:
 
 
 def note(sentence: str) -> None:
-    """Something worth knowing beside the result, on stderr."""
+    """Print a remark beside the result on stderr."""
     with suppress(OSError):
         typer.echo(one_line(sentence), err=True)
 
@@ -134,7 +142,7 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def counted(number: int, noun: str) -> str:
+def count_nouns(number: int, noun: str) -> str:
     """So many of something, in words."""
     plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}{'es' if noun.endswith('ch') else 's'}"
     return f"{number:,} {noun if number == 1 else plural}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, budget, opened
+from previously.cli.arguments import AsJson, Story, open_memory, parse_budget
 
 if TYPE_CHECKING:
     from rich.text import Text as Styled
@@ -28,7 +28,7 @@ def search(
     ] = None,
     tokens: Annotated[
         int | None,
-        typer.Option("--budget", metavar="N", parser=budget, help="Tokens that the messages may take together."),
+        typer.Option("--budget", metavar="N", parser=parse_budget, help="Tokens that the messages may take together."),
     ] = None,
     witness: Annotated[
         str | None, typer.Option("--as", metavar="CHARACTER", help="Only what this character witnessed.")
@@ -36,7 +36,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find messages again, by words, meaning, speaker and date; the best first."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         hits = memory.story(story, create=False).search(query, top=top, budget_tokens=tokens, witness=witness)
     if as_json:
         output.emit({"story": story, "query": query, "hits": [_hit_json(hit) for hit in hits]})

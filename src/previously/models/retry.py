@@ -22,7 +22,8 @@ LONGEST_WAIT_S = 60.0
 """A server that wants to be left alone for longer than this is left to the breaker."""
 
 FIRST_BACKOFF_S = 2.0
-"""The longest first pause: limits per second are over by then. Each further one may be twice as long. Jitter takes off up to half."""
+"""The longest first pause: limits per second are over by then. Each further one may be twice as long. Jitter takes off
+up to half."""
 
 
 @dataclass(frozen=True, slots=True)

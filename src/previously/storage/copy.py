@@ -312,11 +312,11 @@ class WholeStories:
         name, or one like it, in its place."""
 
         def write(tables: Tables) -> None:
-            found = tables.stories.named(self._owner, name)
-            if found is not None:
+            existing = tables.stories.named(self._owner, name)
+            if existing is not None:
                 if not aside:
                     raise NameTaken(f"There is a story named {name!r} in {self.place} by now.")
-                self._rename(tables, found.key, aside)
+                self._rename(tables, existing.key, aside)
             (story,) = tables.session.reserve("story", 1)
             write_story(tables.session, StoryKey(self._owner, story), name, spool, step)
 
@@ -346,8 +346,7 @@ class WholeStories:
         await self._database.writing(key, lambda tables: tables.books.take_in_beside(self._owner, book))
 
     async def backups(self) -> list[Backup]:
-        """Every backup that was noted, the oldest first."""
-
+        """Return every backup that was noted, the oldest first."""
         rows = await self._read(lambda tables: tables.session.rows("backups", {"owner": self._owner}))
         try:
             return [Backup(path, at, tuple(Whole(**one) for one in json.loads(stories))) for path, at, stories in rows]
@@ -356,11 +355,7 @@ class WholeStories:
 
     async def note(self, backup: Backup) -> None:
         """Note that it was made."""
-        stories = json.dumps([asdict(one) for one in backup.stories], ensure_ascii=False)
-        values = {"owner": self._owner, "path": backup.path, "at": backup.at, "stories": stories}
-        await self._database.writing(
-            StoryKey(self._owner, 0), lambda tables: tables.session.run("insert_backup", values)
-        )
+        await self._write_backup("insert_backup", backup)
 
     async def begun(self, name: str) -> str:
         """Return the time at which a story was begun: its copies have that in common, whatever they are called."""
@@ -375,12 +370,13 @@ class WholeStories:
         return [(StoryKey(self._owner, story), name) for story, name in rows]
 
     async def note_again(self, backup: Backup) -> None:
-        """Note what a backup that was noted before holds now."""
-        stories = json.dumps([asdict(one) for one in backup.stories], ensure_ascii=False)
-        values = {"stories": stories, "owner": self._owner, "path": backup.path, "at": backup.at}
-        await self._database.writing(
-            StoryKey(self._owner, 0), lambda tables: tables.session.run("update_backup", values)
-        )
+        """Note the present content of a backup that was noted before."""
+        await self._write_backup("update_backup", backup)
+
+    async def _write_backup(self, query: str, backup: Backup) -> None:
+        stories = json.dumps([asdict(story) for story in backup.stories], ensure_ascii=False)
+        values = {"owner": self._owner, "path": backup.path, "at": backup.at, "stories": stories}
+        await self._database.writing(StoryKey(self._owner, 0), lambda tables: tables.session.run(query, values))
 
     async def _read(self, question: Callable[[Tables], T]) -> T:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, Protocol, TypeVar
 
-from previously.storage.tables import Tables, tables_of
+from previously.storage.tables import Tables, make_tables
 from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
@@ -52,9 +52,9 @@ class Database(Protocol):
         """Let what is under way end, then give everything back."""
 
 
-def at_a_moment(tables: Tables, paths: KeptPaths) -> Tables:
+def make_moment(tables: Tables, paths: KeptPaths) -> Tables:
     """Return the same tables for reads of one moment, which ask nothing twice."""
-    return tables_of(_Asked(tables.session), paths)
+    return make_tables(_Asked(tables.session), paths)
 
 
 class _Asked:

@@ -23,10 +23,10 @@ from previously.core.errors import StoreProblem
 from previously.storage.database import Database
 from previously.storage.findings import LOWEST, Collected, Garbage
 from previously.storage.tables import Tables
-from previously.storage.tables.index_state import entries_deleted
+from previously.storage.tables.index_state import delete_entries
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
-from previously.storage.tables.stories import story_rows
+from previously.storage.tables.stories import read_story_rows
 from previously.storage.verify_paths import LineMap, LineRow
 
 ROWS_PER_STAGE = 1_000
@@ -39,7 +39,7 @@ HIGHEST = 2**62
 """Above every depth of a path."""
 
 
-def old_leases(session: Session, owner: str, before: str) -> Garbage:
+def count_old_leases(session: Session, owner: str, before: str) -> Garbage:
     """Leases that ran out before that time."""
     counted = session.one("count_old_leases", {"before": before, "owner": owner})
     return Garbage(leases=counted[0] if counted else 0)
@@ -47,16 +47,16 @@ def old_leases(session: Session, owner: str, before: str) -> Garbage:
 
 def take_old_leases(session: Session, owner: str, before: str) -> Generator[None, None, Garbage]:
     """Delete them."""
-    taken = old_leases(session, owner, before)
+    taken = count_old_leases(session, owner, before)
     session.run("delete_old_leases", {"before": before, "owner": owner})
     return taken
     yield
 
 
-def garbage_of(session: Session, key: StoryKey, before: str) -> Garbage:
+def count_garbage(session: Session, key: StoryKey, before: str) -> Garbage:
     """Count, reading only, the rows of a story that `take_garbage` would take at least."""
     total = Garbage()
-    dead = dead_lines(session, key, before)
+    dead = find_dead_lines(session, key, before)
     holders = Holders(session, key)
     if any(not line.published for line in dead):
         for _ in holders.entries():
@@ -66,7 +66,7 @@ def garbage_of(session: Session, key: StoryKey, before: str) -> Garbage:
         chain = Chain(session, key, line, holders)
         while not line.published and (piece := chain.next()):
             total += piece.counted(holders)
-    for leaned_on, end in leftovers(session, key, before).items():
+    for leaned_on, end in find_leftovers(session, key, before).items():
         total += _count_caches(session, key, leaned_on, end)
     return total
 
@@ -74,7 +74,7 @@ def garbage_of(session: Session, key: StoryKey, before: str) -> Garbage:
 def take_garbage(session: Session, key: StoryKey, before: str) -> Generator[None, None, Garbage]:
     """Take away all that no branch of the story needs."""
     total = Garbage()
-    dead = dead_lines(session, key, before)
+    dead = find_dead_lines(session, key, before)
     if session.one("branch_without_line", key.values):
         raise StoreProblem("A story has lost part of its path: `previously verify` says more. Nothing was taken.")
     for line in dead:
@@ -94,7 +94,7 @@ def take_garbage(session: Session, key: StoryKey, before: str) -> Generator[None
         total += replace(_delete_caches(session, key, line.id, LOWEST), lines=1)
         session.run("delete_line", {"line": -abs(line.id), **key.values})
         rows = yield from _rest(rows + 1)  # there may be many without any
-    for leaned_on, end in leftovers(session, key, before).items():
+    for leaned_on, end in find_leftovers(session, key, before).items():
         while (last := _count(session, "last_depth", line=leaned_on, owner=key.owner)) >= end:
             total += _delete_caches(session, key, leaned_on, max(end, last - ROWS_PER_STAGE + 1))
             yield
@@ -111,22 +111,20 @@ def _rest(rows: int) -> Generator[None, None, int]:
 
 def has_garbage(session: Session, key: StoryKey, before: str) -> bool:
     """Return whether there is anything to take of a story."""
-    return bool(dead_lines(session, key, before) or leftovers(session, key, before))
+    return bool(find_dead_lines(session, key, before) or find_leftovers(session, key, before))
 
 
-def dead_lines(session: Session, key: StoryKey, before: str) -> list[LineRow]:
+def find_dead_lines(session: Session, key: StoryKey, before: str) -> list[LineRow]:
     """The lines of a story that go, the newest first."""
     shown = [row[4] for row in session.rows("branch_rows", key.values)]
     return LineMap.read(session, key).dead(shown, before)
 
 
-def leftovers(session: Session, key: StoryKey, before: str) -> dict[int, int]:
+def find_leftovers(session: Session, key: StoryKey, before: str) -> dict[int, int]:
     """The lines of a story with rows behind all that others lean on, and from where on those can go."""
     shown = [row[4] for row in session.rows("branch_rows", key.values)]
-    found = LineMap.read(session, key).leftovers(shown, before)
-    return {
-        line: end for line, end in found.items() if _count(session, "last_depth", line=line, owner=key.owner) >= end
-    }
+    ends = LineMap.read(session, key).leftovers(shown, before)
+    return {line: end for line, end in ends.items() if _count(session, "last_depth", line=line, owner=key.owner) >= end}
 
 
 def _count_caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
@@ -221,7 +219,7 @@ class LinePiece:
         entries = holders.let_go(self.entries)
         session.many("delete_node", ((node, key.story, key.owner) for node in self.nodes))
         session.many("delete_entry", ((entry, key.story, key.owner) for entry in entries))
-        entries_deleted(session, key, entries)
+        delete_entries(session, key, entries)
         caches = _delete_caches(session, key, self.line, self.depth)
         return replace(caches, nodes=len(self.nodes), entries=len(entries))
 
@@ -279,7 +277,7 @@ async def collect(database: Database, owner: str, *, before: str, shrink: bool =
     taken = Garbage()
     for key in await database.reading(owner, lambda tables: _find_stories_to_clean(tables, owner, before)):
         taken += await database.destroying(key, lambda tables, key=key: take_garbage(tables.session, key, before))  # type: ignore[misc]
-    if await database.reading(owner, lambda tables: old_leases(tables.session, owner, before).leases):
+    if await database.reading(owner, lambda tables: count_old_leases(tables.session, owner, before).leases):
         nowhere = StoryKey(owner, 0)
         taken += await database.destroying(nowhere, lambda tables: take_old_leases(tables.session, owner, before))
     if shrink:
@@ -294,5 +292,5 @@ async def collect(database: Database, owner: str, *, before: str, shrink: bool =
 def _find_stories_to_clean(tables: Tables, owner: str, before: str) -> list[StoryKey]:
     """The stories with something to take: the others are not written to."""
     tables.session.one("plan_for_copying", {})  # rows are read piece by piece here too
-    keys = [StoryKey(owner, row.id) for row in story_rows(tables.session, owner)]
+    keys = [StoryKey(owner, row.id) for row in read_story_rows(tables.session, owner)]
     return [key for key in keys if has_garbage(tables.session, key, before)]

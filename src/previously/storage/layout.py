@@ -169,38 +169,38 @@ _POSTGRES = _Dialect("%({})s", "%s", "= ANY (ARRAY(SELECT jsonb_array_elements_t
 
 
 @cache
-def copying_queries(backend: str) -> Mapping[str, str]:
+def write_copy_queries(backend: str) -> Mapping[str, str]:
     """The queries that copying asks of a backend, by name. Each reads rows of one owner only."""
     dialect = _POSTGRES if backend == "postgres" else _SQLITE
-    found: dict[str, str] = {}
+    queries: dict[str, str] = {}
     for table in TABLES:
         # Keys may be too long for an index of PostgreSQL: that of their hashes has them, in an order of its own.
         key = ("key_hash",) if dialect is _POSTGRES and table.name == "receipt" else table.key
-        found |= {
+        queries |= {
             f"copy_{table.name}": _write_select(table, dialect, key),
             f"copy_into_{table.name}": _write_insert(table, dialect),
         }
         long = [column.name for column in table.columns if column.is_long]
         if long and table.name != "story":
-            found[f"sizes_of_{table.name}"] = _write_select_by_ids(
+            queries[f"sizes_of_{table.name}"] = _write_select_by_ids(
                 table, dialect, f"id, {' + '.join(map(_write_size, long))}"
             )
     whose = dialect.equal("story", "owner")
     for name in LISTED:
-        found[f"ids_of_{name}"] = f"SELECT id FROM {name} WHERE {whose} {dialect.onward(['id'])}"
-    found["ids_of_node"] = f"SELECT id, parent, entry FROM node WHERE {whose} {dialect.onward(['parent', 'entry'])}"
+        queries[f"ids_of_{name}"] = f"SELECT id FROM {name} WHERE {whose} {dialect.onward(['id'])}"
+    queries["ids_of_node"] = f"SELECT id, parent, entry FROM node WHERE {whose} {dialect.onward(['parent', 'entry'])}"
     for name in ("story", *LISTED):  # those of entries and nodes are asked for all the time, and not made here
         if dialect is _POSTGRES:
-            found[f"reserve_{name}"] = f"SELECT nextval('{name}_id_seq') FROM generate_series(1, %(count)s)"
+            queries[f"reserve_{name}"] = f"SELECT nextval('{name}_id_seq') FROM generate_series(1, %(count)s)"
         else:
-            found[f"last_{name}_id"] = f"SELECT coalesce(max(id), 0) FROM {name}"
+            queries[f"last_{name}_id"] = f"SELECT coalesce(max(id), 0) FROM {name}"
     # Without statistics PostgreSQL would rather read all that is left of a table, and sort it, than the next rows only.
     off = [f"set_config('{name}', 'off', true)" for name in ("enable_bitmapscan", "enable_sort")]
-    found["plan_for_copying"] = f"SELECT {', '.join(off) if dialect is _POSTGRES else 0}"
+    queries["plan_for_copying"] = f"SELECT {', '.join(off) if dialect is _POSTGRES else 0}"
     if dialect is _SQLITE:  # of these no id is ever given twice, not even of a row that is gone
         for name in ("story", "line", "mark"):
-            found[f"last_{name}_id"] = f"SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{name}'"
-    return found
+            queries[f"last_{name}_id"] = f"SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{name}'"
+    return queries
 
 
 def _write_select(table: Table, dialect: _Dialect, key: tuple[str, ...]) -> str:

@@ -19,15 +19,15 @@ from typing import TypeVar
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
 from previously.storage.database import Database
 from previously.storage.findings import LOWEST, MOST_FAULTS, ROWS_AT_ONCE, Findings, Told, Verified
-from previously.storage.gc import garbage_of, old_leases
+from previously.storage.gc import count_garbage, count_old_leases
 from previously.storage.tables import Tables
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.damage import Damaged
 from previously.storage.tables.index_state import read_state
 from previously.storage.tables.records import NO_NODE, StoryKey
-from previously.storage.tables.rows import entry_of
+from previously.storage.tables.rows import read_entry
 from previously.storage.tables.session import Row, Session
-from previously.storage.tables.stories import BranchRow, StoryRow, story_rows
+from previously.storage.tables.stories import BranchRow, StoryRow, read_story_rows
 from previously.storage.verify_memory import CoverCheck, check_marks, check_versions
 from previously.storage.verify_paths import LineMap, check_paths
 
@@ -92,14 +92,14 @@ def _read_entry_rows(session: Session, key: StoryKey, entries: list[int], findin
 
 
 def _check_entry(row: Row, story: int, findings: Findings) -> None:
-    """The columns of `entry_of`, then the match key and the story of the entry that it replaces."""
+    """Check the columns of `read_entry`, then the match key and the story of the entry that it replaces."""
     *columns, kept_match_key, replaced_story = row
     what = f"entry {columns[0]}"
     text, parts, replaces = columns[3], columns[4], columns[11]
     if (text is None) == (parts is None):
         findings.fault(what, "it must have either a text or parts")
     try:
-        entry = entry_of(columns)
+        entry = read_entry(columns)
     except Damaged as damage:
         findings.fault(what, f"it {damage.why}")
         return
@@ -118,15 +118,15 @@ MOST_STRAYS = 1_000
 def check_story(session: Session, owner: str, story: int, before: str, findings: Findings) -> None:
     """Check all of one story. What was begun before that time and never published counts as garbage."""
     session.one("plan_for_copying", {})  # rows are read piece by piece here too
-    found = [row for row in story_rows(session, owner) if row.id == story]
-    if not found:
+    rows = [row for row in read_story_rows(session, owner) if row.id == story]
+    if not rows:
         return  # it was forgotten meanwhile
     key = StoryKey(owner, story)
-    findings.begin(found[0].name)
+    findings.begin(rows[0].name)
     asked = {"story": story, "owner": owner}
     branches = [BranchRow(*row) for row in session.rows("branch_rows", asked)]
     lines = LineMap.read(session, key)
-    _check_story_row(found[0], branches, findings)
+    _check_story_row(rows[0], branches, findings)
     nodes = check_messages(session, key, findings)
     check_paths(session, key, lines, branches, findings)
     made = check_versions(session, key, nodes, findings)
@@ -147,7 +147,7 @@ def check_story(session: Session, owner: str, story: int, before: str, findings:
     for kind in ("receipts", "leases"):
         counted = session.one(f"count_{kind}", asked)
         findings.looked_at(kind, counted[0] if counted else 0)
-    findings.garbage += garbage_of(session, key, before)
+    findings.garbage += count_garbage(session, key, before)
 
 
 def check_books(session: Session, owner: str, findings: Findings) -> None:
@@ -169,7 +169,7 @@ def check_strays(session: Session, owner: str, before: str, findings: Findings) 
     for table, row, story, branch in session.rows("check_strays", {"owner": owner, "most": MOST_STRAYS}):
         reason = f"it is of story {story}, which is not there"
         findings.fault(f"{table} {row}", reason if not branch else f"it is of branch {branch}, which is not there")
-    findings.garbage += old_leases(session, owner, before)
+    findings.garbage += count_old_leases(session, owner, before)
 
 
 def _check_story_row(row: StoryRow, branches: list[BranchRow], findings: Findings) -> None:
@@ -251,7 +251,7 @@ async def verify(
     for line in await database.damage():
         findings.fault("the file", line)
     await read(lambda tables: check_books(tables.session, owner, findings))
-    stories = await read(lambda tables: [row.id for row in story_rows(tables.session, owner)])
+    stories = await read(lambda tables: [row.id for row in read_story_rows(tables.session, owner)])
     for story in stories:
         try:
             await read(lambda tables, story=story: check_story(tables.session, owner, story, before, findings))  # type: ignore[misc]

@@ -16,7 +16,7 @@ from previously.recall.index import FACT, INDEX_VERSION, POSTING, find_block, in
 from previously.recall.vectors import DIMENSIONS
 from previously.storage.findings import ROWS_AT_ONCE, Findings
 from previously.storage.tables.records import IndexState, StoryKey
-from previously.storage.tables.rows import entry_of
+from previously.storage.tables.rows import read_entry
 from previously.storage.tables.session import Row, Session
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ def _read_entries(session: Session, key: StoryKey, through: int) -> Iterator[Row
 def _decode_entries(rows: Iterator[Row]) -> list[Entry] | None:
     """The entries of a block; None if one cannot be read, which is told of where entries are checked."""
     try:
-        return [entry_of(row) for row in list(rows)]
+        return [read_entry(row) for row in list(rows)]
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
 

@@ -138,12 +138,12 @@ class CoverCheck:
 
     def _find_reaching(self, branch: BranchRow) -> list[tuple[int, int]]:
         """Each line of the branch with the last depth up to which its covers count."""
-        found = [(branch.line, branch.messages - 1)]
+        reaching = [(branch.line, branch.messages - 1)]
         while True:
-            line, last = self._lines.lines[found[-1][0]], found[-1][1]
+            line, last = self._lines.lines[reaching[-1][0]], reaching[-1][1]
             if line.parent is None or min(last, line.fork - 1) < 0:
-                return found
-            found.append((line.parent, min(last, line.fork - 1)))
+                return reaching
+            reaching.append((line.parent, min(last, line.fork - 1)))
 
     def _check_run(self, branch: BranchRow, row: Row) -> None:
         """A row of a scope that this branch does not have: kept for others, and right all the same."""
@@ -237,17 +237,17 @@ class CheckedVersion:
 
 def check_versions(session: Session, key: StoryKey, nodes: int, findings: Findings) -> dict[int, CheckedVersion]:
     """Check every version but for its key; those that can stand somewhere, by id."""
-    found: dict[int, CheckedVersion] = {}
+    versions: dict[int, CheckedVersion] = {}
     after = 0
     asked = {**key.values, "most": ROWS_AT_ONCE}
     while rows := session.rows("check_versions", {**asked, "after": after}):
         for row in rows:
             made = _check_version(row, key.story, nodes, findings)
             if made is not None:
-                found[row[0]] = made
+                versions[row[0]] = made
         after = rows[-1][0]
         findings.looked_at("versions", len(rows))
-    return found
+    return versions
 
 
 def check_key(session: Session, key: StoryKey, version: int, made: CheckedVersion, findings: Findings) -> None:

@@ -41,13 +41,13 @@ class LineMap:
 
     def leaned_on(self, lines: Iterable[int]) -> set[int]:
         """These lines and all those whose rows hold below their forks."""
-        found: set[int] = set()
+        needed: set[int] = set()
         for line in lines:
             at: int | None = line
-            while at is not None and at in self.lines and at not in found:
-                found.add(at)
+            while at is not None and at in self.lines and at not in needed:
+                needed.add(at)
                 at = self.lines[at].parent
-        return found
+        return needed
 
     def order(self, line: int) -> list[int]:
         """Sorts lines so that those with the most in common are neighbours."""
@@ -62,12 +62,12 @@ class LineMap:
     def leftovers(self, shown: Iterable[int], before: str) -> dict[int, int]:
         """The lines that others only lean on, each with the depth from which on nobody does."""
         ends = self._find_ends(shown, before)
-        found: dict[int, int] = {}
+        depths: dict[int, int] = {}
         for line in self.leaned_on(ends):
             row = self.lines[line]
             if row.parent is not None and row.parent not in ends:
-                found[row.parent] = max(row.fork, found.get(row.parent, 0))
-        return found
+                depths[row.parent] = max(row.fork, depths.get(row.parent, 0))
+        return depths
 
     def _find_ends(self, shown: Iterable[int], before: str) -> set[int]:
         """The lines that branches show, and those that somebody writes."""
@@ -79,17 +79,17 @@ class LineMap:
 
     def segments(self, line: int, last: int) -> list[Segment] | None:
         """Depths 0 to `last` of the path that ends in a line, the oldest first; None if lines are missing for that."""
-        found: list[Segment] = []
+        segments: list[Segment] = []
         at: int | None = line
         while last >= 0:
             row = self.lines.get(at) if at is not None else None
             if row is None or (row.parent is not None and row.parent >= row.id):
                 return None
             if last >= row.fork:
-                found.append(Segment(row.id, row.fork, last))
+                segments.append(Segment(row.id, row.fork, last))
                 last = row.fork - 1
             at = row.parent
-        return found[::-1]
+        return segments[::-1]
 
 
 def check_paths(

@@ -24,10 +24,10 @@ from psycopg_pool import ConnectionPool
 
 from previously.core.errors import StoreProblem
 from previously.storage.postgres.schema import bring_up_to_date
-from previously.storage.postgres.session import PostgresSession, prepare
-from previously.storage.queries import all_queries
+from previously.storage.postgres.transaction import PostgresSession, prepare
+from previously.storage.queries import load_all_queries
 from previously.storage.store import StoryKey
-from previously.storage.tables import Tables, tables_of
+from previously.storage.tables import Tables, make_tables
 from previously.storage.tables.session import Row
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class Connections:
     """Connections to one database, each used by one thread at a time."""
 
     def __init__(self, url: str, size: int) -> None:
-        self._queries = {name: query.encode() for name, query in all_queries("postgres").items()}
+        self._queries = {name: query.encode() for name, query in load_all_queries("postgres").items()}
         self._place, conninfo = _read_url(url)
         try:
             with psycopg.Connection[Row].connect(conninfo, autocommit=True) as connection:
@@ -142,7 +142,7 @@ class Connections:
             result: list[T] = []
             try:
                 with session.begun(how, values):
-                    result.append(work(tables_of(session)))
+                    result.append(work(make_tables(session)))
                 return result[0]
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 if not connection.closed and not isinstance(error, DeadlockDetected | SerializationFailure):
@@ -165,7 +165,7 @@ class Connections:
         result: list[T] = []
         with self._pool.connection() as connection:
             session = self._open_session(connection)
-            stages = work(tables_of(session))
+            stages = work(make_tables(session))
             try:
                 while not result:
                     with session.begun(how, values):

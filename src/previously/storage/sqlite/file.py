@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 from previously.core.errors import StoreProblem
-from previously.storage.queries import all_queries, load_migrations
+from previously.storage.queries import load_all_queries, load_migrations
 from previously.storage.tables.damage import Damaged
 from previously.storage.tables.session import Row
 
@@ -52,7 +52,7 @@ _URI_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_
 _names = count(1)
 
 
-def in_memory_uri() -> str:
+def make_memory_uri() -> str:
     """Return the name of a new database in the memory of this process."""
     return f"{IN_MEMORY_URI}{next(_names)}?vfs=memdb"
 
@@ -63,7 +63,7 @@ class SqliteFile:
     def __init__(self, path: str, *, reads_only: bool = False) -> None:
         if apsw.SQLITE_VERSION_NUMBER < SOUND_SQLITE:
             raise StoreProblem(f"SQLite {apsw.sqlite_lib_version()} can lose data; install apsw 3.51.3 or newer.")
-        self._queries = all_queries("sqlite")
+        self._queries = load_all_queries("sqlite")
         self._path, self._reads_only = path, reads_only
         self.reopen()
 
@@ -184,8 +184,8 @@ class SqliteFile:
 
     def damage(self) -> list[str]:
         """Return the faults that SQLite finds, a line each."""
-        found = [str(line) for (line,) in self._connection.execute("PRAGMA integrity_check")]
-        return [] if found == ["ok"] else found
+        faults = [str(line) for (line,) in self._connection.execute("PRAGMA integrity_check")]
+        return [] if faults == ["ok"] else faults
 
     def space(self) -> tuple[int, int]:
         """Bytes of all pages, and of the free ones."""

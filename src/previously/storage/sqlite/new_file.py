@@ -21,7 +21,7 @@ BESIDE = ("-wal", "-shm", "-journal")
 
 
 @asynccontextmanager
-async def new_store(path: Path) -> AsyncIterator[SqliteStore]:
+async def open_new_store(path: Path) -> AsyncIterator[SqliteStore]:
     """A new store, to be filled in the block. Its file appears at `path` when the block ends well: one file, on disk.
     Otherwise there is nothing."""
     partial = path.with_name(f"{path.name}.partial")
@@ -39,7 +39,7 @@ async def new_store(path: Path) -> AsyncIterator[SqliteStore]:
 
 
 @asynccontextmanager
-async def copied_store(path: Path) -> AsyncIterator[SqliteStore]:
+async def open_copied_store(path: Path) -> AsyncIterator[SqliteStore]:
     """A copy of the store at `path`, of this version, gone after the block."""
     with tempfile.TemporaryDirectory(prefix="previously-") as folder:
         copy = Path(folder) / "copy.db"

@@ -18,7 +18,7 @@ import apsw
 
 from previously.core.errors import StoreProblem
 from previously.storage.sqlite.file import SqliteFile
-from previously.storage.tables import Tables, tables_of
+from previously.storage.tables import Tables, make_tables
 
 GROUP_S = 0.025
 """A transaction takes in work for so long: together with the work it is at by then, it stays well below 50 ms."""
@@ -79,7 +79,7 @@ class Writer:
 
     def __init__(self, file: SqliteFile, most_in_group: int = MOST_IN_GROUP) -> None:
         self._file = file
-        self._tables = tables_of(file)
+        self._tables = make_tables(file)
         self._most = most_in_group
         self._queue: SimpleQueue[WriterJob | None] = SimpleQueue()
         self._last_group = 1

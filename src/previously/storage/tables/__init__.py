@@ -54,10 +54,10 @@ class Tables:
 
     def recall(self, key: StoryKey, branch: str | None = None) -> tuple[StoryIndex, PathEntries]:
         """Return the story's index of what is said, and the path of a branch as the index knows it."""
-        from previously.storage.tables.recall_index import path_entries, story_index
+        from previously.storage.tables.recall_index import open_story_index, read_path_entries
 
-        path = path_entries(self.session, key, self.branch(key, branch), self.paths)
-        return story_index(self.session, key, self.paths.indexes), path
+        path = read_path_entries(self.session, key, self.branch(key, branch), self.paths)
+        return open_story_index(self.session, key, self.paths.indexes), path
 
     def index(self, key: StoryKey, table: WordTable | None, most: int) -> int:
         """Index entries of the story that are not indexed yet, in this transaction, `most` at most; return how many
@@ -74,7 +74,7 @@ class Tables:
         return self.stories.branch(key, name)
 
 
-def tables_of(session: Session, paths: KeptPaths | None = None) -> Tables:
+def make_tables(session: Session, paths: KeptPaths | None = None) -> Tables:
     """The tables, asked through this session."""
     lines, marks = Lines(session), MarkTable(session)
     cover = CoverTable(session, lines, marks)

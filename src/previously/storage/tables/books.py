@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.storage.tables.damage import there
+from previously.storage.tables.damage import expect_row
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import expect_story
@@ -44,23 +44,23 @@ class BookTable:
     def forget(self, owner: str, name: str) -> bool:
         """Destroy a book, and detach it everywhere; whether there was one."""
         values = {"owner": owner, "name": name}
-        found = self._session.one("book", values) is not None
+        was_there = self._session.one("book", values) is not None
         self._session.run("delete_book", values)  # waits for who holds it; what they attached is seen after
         self._session.run("detach_book_everywhere", values)
-        return found
+        return was_there
 
     def attach(self, key: StoryKey, name: str) -> None:
         """Attach a book behind the others, unless it is."""
         expect_story(self._session, key)
         if self._session.one("hold_book", {"owner": key.owner, "name": name}) is None:
-            raise BadInput(no_such_book(name))
+            raise BadInput(explain_no_book(name))
         self._session.run("attach_book", {**key.values, "name": name})
 
     def detach(self, key: StoryKey, name: str) -> bool:
         """Detach a book; whether it was attached."""
-        found = self._is_attached(key, name)
+        was_attached = self._is_attached(key, name)
         self._session.run("detach_book", {**key.values, "name": name})
-        return found
+        return was_attached
 
     def attached(self, key: StoryKey) -> list[str]:
         """The books that a story has attached, in order."""
@@ -69,7 +69,7 @@ class BookTable:
     def whole(self, key: StoryKey) -> Iterator[list[Row]]:
         """For copying: place, name, text and time of each book that the story has attached, one at a time."""
         for place, name in enumerate(self.attached(key)):
-            book = there(self.get(key.owner, name), f"book {name!r}")
+            book = expect_row(self.get(key.owner, name), f"book {name!r}")
             yield [(place, book.name, book.body, book.at)]
 
     def take_in(self, key: StoryKey, rows: Sequence[Sequence[Any]]) -> None:
@@ -97,7 +97,7 @@ class BookTable:
 
 
 def _list_names(name: str) -> Iterator[str]:
-    return (other_name(name, number) for number in count(1))
+    return (number_name(name, number) for number in count(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,11 @@ class BookInfo:
     """Bytes of its text."""
 
 
-def no_such_book(name: str) -> str:
+def explain_no_book(name: str) -> str:
     """Return the error sentence for a book that is not there."""
     return f"There is no book named {name!r}."
 
 
-def other_name(name: str, number: int) -> str:
+def number_name(name: str, number: int) -> str:
     """Return the name of a book that is set aside because its name is taken: 1 is the name itself."""
     return name if number == 1 else f"{name} ({number})"

@@ -31,8 +31,8 @@ class CoverTable:
     def rows(self, key: StoryKey, query: str, line: int, last: int, **values: object) -> Iterator[Row]:
         """The rows of a cover query that end at `last` or before, from the newest line to the oldest."""
         for segment in self._lines.reaching(key, line, last):
-            found = {"line": segment.line, "first": 0, "last": segment.last, "owner": key.owner, **values}
-            yield from self._session.rows(query, found)
+            asked = {"line": segment.line, "first": 0, "last": segment.last, "owner": key.owner, **values}
+            yield from self._session.rows(query, asked)
 
     def path_changed(self, key: StoryKey, branch: int, line: int, depth: int, length: int) -> None:
         """The path of `line` is new from `depth` on and now has this length: find what is valid there."""
@@ -45,13 +45,13 @@ class CoverTable:
 
         def links_after(before: int | str) -> list[Link]:
             query, name = ("links_beginning", "scope") if isinstance(before, str) else ("links_after", "before")
-            found: list[Link] = []
+            links: list[Link] = []
             for version, run, span_key, kind, scope, firm in self._session.rows(
                 query, {"story": key.story, name: before, **owner}
             ):
                 kinds[version] = (kind, scope, bool(firm))
-                found.append(Link(version, before, run, span_key))
-            return found
+                links.append(Link(version, before, run, span_key))
+            return links
 
         covers = place(links_after, length, partial(self._lines.digests, key, line), after=after, reaching=depth)
         for cover in covers:

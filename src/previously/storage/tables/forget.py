@@ -14,8 +14,8 @@ from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
 from previously.core.messages import Message, Role, Text
 from previously.core.versions import Status
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.damage import decoding, there
-from previously.storage.tables.index_state import entries_forgotten
+from previously.storage.tables.damage import expect_row, mark_decoder
+from previously.storage.tables.index_state import forget_entries
 from previously.storage.tables.paths import Lines
 from previously.storage.tables.records import Forgotten, StoryKey, Traces
 from previously.storage.tables.session import Row, Session
@@ -45,7 +45,7 @@ TABLES_OF_A_STORY = (
 )
 
 
-def emptied(role: Role) -> Message:
+def make_empty(role: Role) -> Message:
     """Return the remainder of a forgotten message."""
     return Message(role, (Text(""),))
 
@@ -60,23 +60,23 @@ class MessageEraser:
 
     def standing_at(self, key: StoryKey, branch: BranchRow, first: int, last: int) -> set[int]:
         """The entries at these positions, their other wordings, and what else stood there and stands nowhere now."""
-        found: set[int] = set()
+        entries: set[int] = set()
         for depth in range(max(first, 0), min(last, branch.messages - 1) + 1):
             node, _, parent = self._lines.node_at(key, branch.line, depth)
-            (standing,) = there(self._session.one("node_entry", {"node": node, **key.values}), f"node {node}")
-            found.add(standing)
+            (standing,) = expect_row(self._session.one("node_entry", {"node": node, **key.values}), f"node {node}")
+            entries.add(standing)
             siblings = self._session.rows("node_siblings", {"parent": parent, **key.values})
-            found |= {row[3] for row in siblings if row[3] not in found and not self._is_standing(key, row[3])}
+            entries |= {row[3] for row in siblings if row[3] not in entries and not self._is_standing(key, row[3])}
         wordings: dict[int, set[int]] = {}
         for entry, replaces in self._session.rows("rewordings", key.values):
             wordings.setdefault(entry, set()).add(replaces)
             wordings.setdefault(replaces, set()).add(entry)
-        to_follow = list(found)
+        to_follow = list(entries)
         while to_follow:
-            fresh = wordings.get(to_follow.pop(), set()) - found
-            found |= fresh
+            fresh = wordings.get(to_follow.pop(), set()) - entries
+            entries |= fresh
             to_follow += fresh
-        return found
+        return entries
 
     def traces(self, key: StoryKey, entries: Collection[int]) -> Traces:
         """By what these entries are known in a copy of the story."""
@@ -124,7 +124,7 @@ class MessageEraser:
         self._cover.out_of_force(key, versions)
         self._session.many("forget_version", ((version, key.owner) for version in versions))
         self._session.many("forget_key", ((version, key.owner) for version in by_hand))
-        entries_forgotten(self._session, key, own)
+        forget_entries(self._session, key, own)
         for table in ("recipe", "epoch", "answer"):  # these may hold it, word for word or retold
             self._session.run(f"delete_story_{table}", key.values)
         return Forgotten(len(own), len(versions))
@@ -146,9 +146,9 @@ class MessageEraser:
         return False
 
     def _empty(self, key: StoryKey, entry: int) -> Message:
-        return _emptied(there(self._session.one("entry_role", {"entry": entry, **key.values}), f"entry {entry}"))
+        return _emptied(expect_row(self._session.one("entry_role", {"entry": entry, **key.values}), f"entry {entry}"))
 
 
-@decoding("a message")
+@mark_decoder("a message")
 def _emptied(row: Row) -> Message:
-    return emptied(Role(row[0]))
+    return make_empty(Role(row[0]))

@@ -38,7 +38,7 @@ def keep_state(session: Session, key: StoryKey, state: IndexState) -> None:
     session.run("set_recall_state", {**asdict(state), **key.values})
 
 
-def entries_forgotten(session: Session, key: StoryKey, entries: Collection[int]) -> None:
+def forget_entries(session: Session, key: StoryKey, entries: Collection[int]) -> None:
     """Cut what is kept of entries out of the index, after they were forgotten."""
     _, state = read_state(session, key)
     if state is not None:
@@ -47,11 +47,11 @@ def entries_forgotten(session: Session, key: StoryKey, entries: Collection[int])
         keep_state(session, key, cut_entries(session, key, state, entries))
 
 
-def entries_deleted(session: Session, key: StoryKey, entries: Collection[int]) -> None:
+def delete_entries(session: Session, key: StoryKey, entries: Collection[int]) -> None:
     """The same after entries were deleted. Their ids may be given again, so that none may count as indexed."""
     if not entries:
         return
-    entries_forgotten(session, key, entries)
+    forget_entries(session, key, entries)
     _, state = read_state(session, key)
     newest = session.one("newest_entry", key.values)
     if state is not None and newest is not None:
@@ -59,7 +59,7 @@ def entries_deleted(session: Session, key: StoryKey, entries: Collection[int]) -
         keep_state(session, key, replace(state, through=through, vectors_through=vectors_through))
 
 
-def attributes_changed(session: Session, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
+def change_attributes(session: Session, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
     """Give what is kept of entries the times of their new attributes."""
     _, state = read_state(session, key)
     if state is not None and changes:

@@ -36,11 +36,11 @@ class KeyTable:
 
     def remove(self, name: str) -> AccessKey:
         """Take a key away; `BadInput` if there is none of that name."""
-        found = self._find_named(name)
-        if found is None:
+        key = self._find_named(name)
+        if key is None:
             raise BadInput(f"There is no key named {name!r}; `previously keys` lists those that exist.")
-        self._session.run("delete_access_key", {"name": name, "owner": found.owner})
-        return found
+        self._session.run("delete_access_key", {"name": name, "owner": key.owner})
+        return key
 
     def owner_of(self, key_hash: bytes) -> str | None:
         """Whose key has that hash."""
@@ -79,6 +79,6 @@ class AccessKey:
     """The time at which it was made."""
 
 
-def key_hash(key: str) -> bytes:
+def hash_key(key: str) -> bytes:
     """By what a key is looked up."""
     return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES, person=b"prev.key.1").digest()

@@ -13,7 +13,7 @@ from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind, begins_at_front, move_marks
 from previously.core.path import Splices
 from previously.core.snapshot import ALL_MARKS
-from previously.storage.tables.damage import decoding
+from previously.storage.tables.damage import mark_decoder
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
@@ -62,13 +62,13 @@ class MarkTable:
     def add(self, key: StoryKey, branch: BranchRow, mark: Mark, retires: Collection[int]) -> Mark:
         """A new mark, in place of those it retires. They go out of the way first: two marks of one origin never stand
         at once."""
-        found = self._session.one("mark_behind", {"branch": branch.id, "origin": mark.origin, "owner": key.owner})
+        row = self._session.one("mark_behind", {"branch": branch.id, "origin": mark.origin, "owner": key.owner})
         self._session.many("retire_mark", ((one, branch.id, key.owner) for one in retires))
         newest = self._session.one("newest_version_id", key.values)
         new = self._insert(
             key,
             branch.id,
-            replace(mark, after=newest[0] if newest else 0, behind=found[0] if found else 0),
+            replace(mark, after=newest[0] if newest else 0, behind=row[0] if row else 0),
             retired_by=0,
         )
         self._session.many("set_retired_by", ((new.id, one, key.owner) for one in retires))
@@ -125,6 +125,6 @@ class MarkTable:
         return values
 
 
-@decoding("a mark")
+@mark_decoder("a mark")
 def _read_mark(row: Row) -> Mark:
     return Mark(row[0], row[1], MarkKind(row[2]), *row[3:])

@@ -18,12 +18,12 @@ from previously.core.errors import BadInput, HeadMoved, StoreProblem
 from previously.core.messages import Attributes, Draft
 from previously.core.path import Put, Reuse, Splices, check_splices, measure_length
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.damage import there
-from previously.storage.tables.index_state import attributes_changed
+from previously.storage.tables.damage import expect_row
+from previously.storage.tables.index_state import change_attributes
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.paths import Lines
 from previously.storage.tables.records import NO_NODE, BranchInfo, StoryKey
-from previously.storage.tables.rows import attribute_columns, entry_row
+from previously.storage.tables.rows import write_attributes, write_entry
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import BranchRow
 
@@ -31,7 +31,7 @@ ROWS_PER_STAGE = 1_000
 """Some tens of milliseconds of writing: no other writer waits longer."""
 
 _DIGEST_COLUMN = 8
-"""The place of the digest in `entry_row`."""
+"""The place of the digest in `write_entry`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ class PathWriter:
 
     def set_attributes(self, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
         """Give entries of the story new attributes."""
-        rows = ((*attribute_columns(new), entry, key.story, key.owner) for entry, new in changes)
+        rows = ((*write_attributes(new), entry, key.story, key.owner) for entry, new in changes)
         self._session.many("set_attributes", rows)
-        attributes_changed(self._session, key, changes)
+        change_attributes(self._session, key, changes)
 
     def before(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes]:
         """The node after which this depth comes, and its hash; the root for depth 0."""
@@ -151,7 +151,7 @@ class PathWriter:
         present = {chosen, *(digest for (digest,) in siblings)}
         fresh: dict[bytes, tuple[Any, ...]] = {}
         for draft in drafts:
-            row = entry_row(0, key.owner, key.story, draft, None)
+            row = write_entry(0, key.owner, key.story, draft, None)
             if row[_DIGEST_COLUMN] not in present:
                 fresh.setdefault(row[_DIGEST_COLUMN], row)
         entries, nodes = self._session.reserve("entry", len(fresh)), self._session.reserve("node", len(fresh))
@@ -184,8 +184,8 @@ class PathWriter:
 
     def _find_tip(self, key: StoryKey, branch: BranchRow, start: int) -> _Tip:
         if start == branch.messages and branch.head != NO_NODE:
-            found = self._session.one("node_hash", {"node": branch.head, "owner": key.owner})
-            (hashed,) = there(found, f"node {branch.head}, in which branch {branch.name!r} ends,")
+            row = self._session.one("node_hash", {"node": branch.head, "owner": key.owner})
+            (hashed,) = expect_row(row, f"node {branch.head}, in which branch {branch.name!r} ends,")
             return _Tip(branch.head, hashed, start)
         return _Tip(*self.before(key, branch.line, start), start)
 
@@ -199,7 +199,7 @@ class PathWriter:
         for number, step in enumerate(steps):
             existing = None
             if isinstance(step, Put):
-                row = entry_row(next(new_entries), key.owner, key.story, step.draft, step.replaces)
+                row = write_entry(next(new_entries), key.owner, key.story, step.draft, step.replaces)
                 entries.append(row)
                 entry, digest = row[0], row[_DIGEST_COLUMN]
                 if step.draft.alternatives:

@@ -14,9 +14,9 @@ from typing import Any
 
 from previously.core.align import KnownEntry
 from previously.core.path import OnPath
-from previously.storage.tables.damage import Damaged, there
+from previously.storage.tables.damage import Damaged, expect_row
 from previously.storage.tables.records import StoryKey
-from previously.storage.tables.rows import entry_of, known_of
+from previously.storage.tables.rows import read_entry, read_known
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 
@@ -38,15 +38,15 @@ class Lines:
 
     def segments(self, key: StoryKey, line: int, first: int, last: int) -> list[Segment]:
         """The lines that hold depths first to last of the path that ends in `line`, the deepest first."""
-        found: list[Segment] = []
+        segments: list[Segment] = []
         at: int | None = line
         while at is not None and last >= first:
             parent, fork = self._read_line(key, at)
             if last >= fork:
-                found.append(Segment(at, max(first, fork), last))
+                segments.append(Segment(at, max(first, fork), last))
                 last = fork - 1
             at = parent
-        return found
+        return segments
 
     def reaching(self, key: StoryKey, line: int, last: int) -> Iterator[Segment]:
         """Each line of the chain with the depths up to `last` that count on it, the deepest first; the first of a
@@ -70,14 +70,14 @@ class Lines:
         """The line that holds this depth; None for the depth before the first."""
         if depth < 0:
             return None
-        held = self.segments(key, line, depth, depth)
-        return there(held[0] if held else None, f"the line with message {depth} of line {line}").line
+        segments = self.segments(key, line, depth, depth)
+        return expect_row(segments[0] if segments else None, f"the line with message {depth} of line {line}").line
 
     def node_at(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes, int]:
         """Node, its hash and its parent at a depth that exists."""
         holder = self.owner_of(key, line, depth)
         found = self._session.one("path_node", {"line": holder, "depth": depth, "owner": key.owner})
-        row = there(found, f"message {depth} of line {line}")
+        row = expect_row(found, f"message {depth} of line {line}")
         return row[0], row[1], row[2]
 
     def last_place(self, key: StoryKey, line: int, last: int, entry: int) -> int | None:
@@ -96,7 +96,7 @@ class Lines:
 
     def _read_line(self, key: StoryKey, line: int) -> tuple[int | None, int]:
         """Its parent, and where it forks from it."""
-        parent, fork = there(self._session.one("line", {"line": line, "owner": key.owner}), f"line {line}")
+        parent, fork = expect_row(self._session.one("line", {"line": line, "owner": key.owner}), f"line {line}")
         if parent is not None and parent >= line:
             raise Damaged(f"line {line}", f"goes on from line {parent}, which is younger")  # and might lead back here
         return parent, fork
@@ -120,7 +120,7 @@ class PathReader:
 
     def known(self, key: StoryKey, branch: BranchRow) -> list[KnownEntry]:
         """The whole path as alignment needs it."""
-        return [known_of(row) for row in self._lines.rows(key, "path_known", branch.line, 0, branch.messages - 1)]
+        return [read_known(row) for row in self._lines.rows(key, "path_known", branch.line, 0, branch.messages - 1)]
 
     def siblings(self, key: StoryKey, branch: BranchRow, position: int) -> list[OnPath]:
         """All that ever stood at a position after the same messages, the oldest first."""
@@ -130,8 +130,8 @@ class PathReader:
 
     def position_of(self, key: StoryKey, branch: BranchRow, node: int) -> int | None:
         """The last place on the branch where the entry of a node stands."""
-        found = self._session.one("node_entry", {"node": node, **key.values})
-        return None if found is None else self._lines.last_place(key, branch.line, branch.messages - 1, found[0])
+        row = self._session.one("node_entry", {"node": node, **key.values})
+        return None if row is None else self._lines.last_place(key, branch.line, branch.messages - 1, row[0])
 
     def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
         """The last messages of the path that ends in a node, in order."""
@@ -140,4 +140,4 @@ class PathReader:
 
 
 def _read_on_path(row: Row) -> OnPath:
-    return OnPath(row[0], row[1], row[2], entry_of(row[3:]))
+    return OnPath(row[0], row[1], row[2], read_entry(row[3:]))

@@ -46,10 +46,10 @@ class Complete:
 
     def upto(self, last: int, read: Sequence[Block]) -> tuple[list[Block], Complete]:
         """Return all blocks up to one, given those read from where this ends on, and what of them is complete."""
-        found = [*(block for block in self.blocks if block[0] < last), *read]
+        blocks = [*(block for block in self.blocks if block[0] < last), *read]
         if last <= self.below:
-            return found, self
-        return found, Complete(last, tuple(block for block in found if block[0] < last))
+            return blocks, self
+        return blocks, Complete(last, tuple(block for block in blocks if block[0] < last))
 
 
 NOTHING = Complete()

@@ -70,7 +70,7 @@ def _is_current(state: IndexState, block: int) -> bool:
 
 
 def _group_by_block(entries: Iterable[int]) -> dict[int, list[int]]:
-    found: defaultdict[int, list[int]] = defaultdict(list)
+    blocks: defaultdict[int, list[int]] = defaultdict(list)
     for entry in entries:
-        found[find_block(entry)].append(entry)
-    return found
+        blocks[find_block(entry)].append(entry)
+    return blocks

@@ -10,7 +10,7 @@ yet lie behind `through`.
 To read the ids of a path takes as long as the path is; but a node always has the same messages before it. So a process
 keeps the ids of a path with those of its nodes. Of a path that has changed it reads only the part after the last node
 they have in common, which it finds by halving. Blocks of the index that do not change are kept too (`recall_cache`).
-`path_entries` and `story_index` give the state at the moment of the snapshot, whatever was kept before.
+`read_path_entries` and `open_story_index` give the state at the moment of the snapshot, whatever was kept before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from previously.storage.tables.index_state import MOST_WAITING, keep_state, read
 from previously.storage.tables.paths import Lines, Segment
 from previously.storage.tables.recall_cache import KeptIndex, KeptIndexes, KeptPath, KeptPaths
 from previously.storage.tables.records import IndexState, StoryKey
-from previously.storage.tables.rows import entry_of
+from previously.storage.tables.rows import read_entry
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 
@@ -71,7 +71,7 @@ def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: i
     speakers: set[str] = set()
     last = after
     for row in rows:
-        entry = entry_of(row)
+        entry = read_entry(row)
         indexed = index_entry(entry.id, read_entry_facts(entry), table)
         if entry.id > start.through:
             for term, record in indexed.postings.items():
@@ -128,7 +128,7 @@ def _choose_start(state: IndexState | None, table: WordTable | None) -> IndexSta
     return state
 
 
-def story_index(session: Session, key: StoryKey, indexes: KeptIndexes) -> StoryIndex:
+def open_story_index(session: Session, key: StoryKey, indexes: KeptIndexes) -> StoryIndex:
     """The index of a story; an empty one where it was not indexed, or by another version."""
     begun, state = read_state(session, key)
     if state is None or state.version != INDEX_VERSION:
@@ -158,9 +158,9 @@ class _TableIndex:
             values = {**self._asked, "first": first, "last": self._last, "terms": json.dumps(asked, ensure_ascii=False)}
             for term, block, data in self._session.rows("postings", values):
                 read[term].append((block, data))
-        found = {term: complete.upto(self._last, read[term]) for term, complete in kept.items()}
-        self._kept.keep_postings({term: complete for term, (_, complete) in found.items()})
-        return {term: blocks for term, (blocks, _) in found.items() if blocks}
+        postings = {term: complete.upto(self._last, read[term]) for term, complete in kept.items()}
+        self._kept.keep_postings({term: complete for term, (_, complete) in postings.items()})
+        return {term: blocks for term, (blocks, _) in postings.items() if blocks}
 
     def facts(self) -> Sequence[Block]:
         """The blocks of facts."""
@@ -174,12 +174,12 @@ class _TableIndex:
     def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
         """The vectors of these entries."""
         asked = [entry for entry in entries if entry <= self._vectors_through]
-        found = self._kept.vectors(asked)
-        missing = json.dumps([entry for entry in asked if entry not in found])
+        vectors = self._kept.vectors(asked)
+        missing = json.dumps([entry for entry in asked if entry not in vectors])
         values = {**self._asked, "last": self._vectors_through, "entries": missing}
         read: dict[int, bytes] = dict(self._session.rows("vectors", values))
         self._kept.keep_vectors(read)
-        return found | read
+        return vectors | read
 
     def speakers(self) -> Iterable[str]:
         """The names that speak in the story."""
@@ -191,7 +191,7 @@ def _can_be_kept(term: str) -> bool:
     return "\x00" not in term and not any("\ud800" <= letter <= "\udfff" for letter in term)
 
 
-def path_entries(session: Session, key: StoryKey, branch: BranchRow, paths: KeptPaths) -> PathEntries:
+def read_path_entries(session: Session, key: StoryKey, branch: BranchRow, paths: KeptPaths) -> PathEntries:
     """The entries of a branch's path."""
     begun, _ = read_state(session, key)
     kept = paths.get(key, branch.name)

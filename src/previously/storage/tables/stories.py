@@ -58,17 +58,17 @@ class StoryTable:
             )
             branch = self._session.run("insert_branch", {**values, "line": line})
             self._session.run("set_active", {**values, "branch": branch})
-        found = self.named(owner, name)
-        assert found is not None
-        return found
+        existing = self.named(owner, name)
+        assert existing is not None
+        return existing
 
     def holding(self, owner: str, match_keys: Collection[bytes]) -> list[Holding]:
         """The owner's stories in which messages with these keys occur."""
         values = {"owner": owner, "keys": json.dumps([key.hex() for key in match_keys]), "most": MOST_HOLDINGS}
-        found: dict[tuple[StoryKey, str], set[bytes]] = {}
+        holders: dict[tuple[StoryKey, str], set[bytes]] = {}
         for story, name, held in self._session.rows("stories_holding", values):
-            found.setdefault((StoryKey(owner, story), name), set()).add(bytes(held))
-        return ranked(found)
+            holders.setdefault((StoryKey(owner, story), name), set()).add(bytes(held))
+        return rank_holdings(holders)
 
     def branches(self, key: StoryKey) -> list[BranchInfo]:
         """Every branch, the oldest first."""
@@ -86,9 +86,9 @@ class StoryTable:
 
     def switch(self, key: StoryKey, name: str) -> BranchInfo:
         """Make a branch the active one."""
-        found = self.branch(key, name)
-        self._session.run("set_active", {**key.values, "branch": found.id})
-        return found.info
+        branch = self.branch(key, name)
+        self._session.run("set_active", {**key.values, "branch": branch.id})
+        return branch.info
 
     def moves(self, key: StoryKey) -> list[Move]:
         """Every move of a head, the oldest first."""
@@ -146,7 +146,7 @@ class StoryRow:
     settings: str
 
 
-def story_rows(session: Session, owner: str) -> list[StoryRow]:
+def read_story_rows(session: Session, owner: str) -> list[StoryRow]:
     """Every story of an owner."""
     return [StoryRow(*row) for row in session.rows("check_stories", {"owner": owner})]
 
@@ -166,7 +166,7 @@ class Holding:
     """Of those that were asked for."""
 
 
-def ranked(found: dict[tuple[StoryKey, str], set[bytes]]) -> list[Holding]:
+def rank_holdings(found: dict[tuple[StoryKey, str], set[bytes]]) -> list[Holding]:
     """Stories with what they hold, in the order of `holding`."""
     holdings = [Holding(key, name, frozenset(keys)) for (key, name), keys in found.items()]
     return sorted(holdings, key=lambda one: (-len(one.match_keys), -one.key.story))

@@ -25,11 +25,11 @@ from previously.core.versions import (
     supersedes,
 )
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.damage import there
+from previously.storage.tables.damage import expect_row
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.paths import Lines
 from previously.storage.tables.records import StoryKey
-from previously.storage.tables.rows import version_of, version_row
+from previously.storage.tables.rows import read_version, write_version
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow, expect_story
 
@@ -70,7 +70,7 @@ class VersionTable:
             if not supersedes(existing, firm=firm):
                 return existing
             version = replace(version, replaces=existing.id)
-        row = version_row(key.owner, key.story, version, firm)
+        row = write_version(key.owner, key.story, version, firm)
         new = Version(self._session.run("insert_version", row), version, firm)
         self._cover.in_force(key, [new])
         return new
@@ -104,27 +104,27 @@ class VersionTable:
     def find(self, key: StoryKey, version: int) -> Version | None:
         """The story's version of that id."""
         row = self._session.one("version", {"version": version, **key.values})
-        return version_of(row) if row else None
+        return read_version(row) if row else None
 
     def get(self, key: StoryKey, version: int) -> Version:
         """The version of that id, which exists."""
-        return there(self.find(key, version), f"version {version}")
+        return expect_row(self.find(key, version), f"version {version}")
 
     def all(self, key: StoryKey) -> list[Version]:
         """Every version of a story, the oldest first."""
-        return [version_of(row) for row in self._session.rows("versions", key.values)]
+        return [read_version(row) for row in self._session.rows("versions", key.values)]
 
     def newest(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, beyond: int) -> list[Version]:
         """The newest versions of a kind, scope and status that stand for more than `beyond` messages, newest first."""
         asked = {"kind": kind.value, "scope": scope, "status": status.value, "most": most, "beyond": beyond}
         rows = self._session.rows("newest_versions", {**asked, **key.values})
-        return [version_of(row) for row in rows]
+        return [read_version(row) for row in rows]
 
     def notes(self, key: StoryKey, kind: Kind, scope: str, firsts: Sequence[bytes]) -> list[Version]:
         """Those in force of a kind and scope whose first message has one of these digests, oldest first."""
         asked = {"kind": kind.value, "scope": scope, "firsts": json.dumps([first.hex() for first in firsts if first])}
         rows = self._session.rows("notes", {**asked, **key.values})
-        return [version_of(row) for row in rows]
+        return [read_version(row) for row in rows]
 
     def live(
         self, key: StoryKey, branch: BranchRow, kind: Kind, asked: Sequence[tuple[str, int | None]], *, firm: bool
@@ -142,8 +142,8 @@ class VersionTable:
         for segment in self._lines.reaching(key, branch.line, end):
             if len(best) == len(asked) and min(row[2] for row in best.values()) > segment.last:
                 break  # lines further up end before
-            found = {**values, "line": segment.line, "last": segment.last, "owner": key.owner}
-            for row in self._session.rows("furthest_live", found):
+            asked_here = {**values, "line": segment.line, "last": segment.last, "owner": key.owner}
+            for row in self._session.rows("furthest_live", asked_here):
                 other = best.get(row[0], row)
                 best[row[0]] = max(other, row, key=lambda one: (one[2], one[3]))
         return [_read_live(best.get(number)) for number in range(len(asked))]
@@ -191,8 +191,8 @@ class VersionTable:
             "replaces": version.replaces or 0,
         }
         row = self._session.one("version_by_read", values)
-        return version_of(row) if row else None
+        return read_version(row) if row else None
 
 
 def _read_live(row: Row | None) -> LiveVersion | None:
-    return LiveVersion(version_of(row[3:]), Span(row[1], row[2])) if row else None
+    return LiveVersion(read_version(row[3:]), Span(row[1], row[2])) if row else None

@@ -17,13 +17,13 @@ import apsw
 from previously.core.errors import StoreProblem
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.sqlite.writer import MOST_IN_GROUP, Writer
-from previously.storage.tables import Tables, tables_of
+from previously.storage.tables import Tables, make_tables
 from previously.storage.tables.records import StoryKey
 
 T = TypeVar("T")
 
 READERS = 4
-"""Threads that read at once. They share one interpreter: more of them would wait for it, each with a cache of its own."""
+"""Threads that read at once. They share one interpreter: more of them would wait for it, each with its own cache."""
 
 
 class SqliteDatabase:
@@ -116,7 +116,7 @@ class SqliteDatabase:
         own: Any = self._own
         if not hasattr(own, "file"):
             own.file = SqliteFile(self._path, reads_only=True)
-            own.tables = tables_of(own.file)
+            own.tables = make_tables(own.file)
             self._files.append(own.file)
         return own.file, own.tables
 

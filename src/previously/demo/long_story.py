@@ -1,6 +1,6 @@
 """A deterministic generator of long role-play stories, for benchmarks and demonstrations.
 
-``generated_story(100_000)`` yields one message after another in the shape of a chat log: ``role``,
+``generate_story(100_000)`` yields one message after another in the shape of a chat log: ``role``,
 ``name`` and ``content``. The story is small talk with a memory: scenes have a place, a day and a matter
 in hand; promises and debts are made, kept in a short list, and settled or broken many messages later;
 the cast changes slowly as people leave town and others arrive. The text is put together from sentence
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
-__all__ = ["PLAYER", "generated_story"]
+__all__ = ["PLAYER", "generate_story"]
 
 PLAYER = "Tess Arlow"
 _NARRATOR = "Narrator"
@@ -196,8 +196,8 @@ class _Story(dict[str, str]):
         first = self.pick([name for name in _SHE + _HE if name not in taken])
         return f"{first} {self.pick(_SURNAMES)}"
 
-    def sentences(self, templates: tuple[str, ...], count: int) -> str:
-        """``count`` sentences, no template twice in a row."""
+    def invent_sentences(self, templates: tuple[str, ...], count: int) -> str:
+        """Return ``count`` sentences, no template twice in a row."""
         size = len(templates)
         index = int(self.random() * size)
         out = [templates[index] % self]
@@ -246,7 +246,7 @@ class _Story(dict[str, str]):
         if chance < 0.03:
             return f'"{self.pick(_SHORT) % self}"'
         count = _COUNTS[int(self.random() * len(_COUNTS))]
-        text = self.sentences(_SAY, count)
+        text = self.invent_sentences(_SAY, count)
         if chance > 0.9:
             text += " " + self.pledge(name)
         text = f'"{text}"'
@@ -259,10 +259,10 @@ class _Story(dict[str, str]):
     def told(self) -> str:
         """A message of the narrator."""
         self["first"] = ""
-        return self.sentences(_TELL, 2 + int(self.random() * 3))
+        return self.invent_sentences(_TELL, 2 + int(self.random() * 3))
 
 
-def generated_story(messages: int, seed: int = 7) -> Iterator[dict[str, object]]:
+def generate_story(messages: int, seed: int = 7) -> Iterator[dict[str, object]]:
     """Yield ``messages`` messages of a story; assistant and user take turns, the assistant first."""
     story = _Story(Random(seed))
     left = 0
