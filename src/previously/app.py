@@ -23,10 +23,10 @@ from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.prompts import check_prompts, load_prompts
 from previously.runtime.spend_limits import build_spending
 from previously.runtime.story_settings import StorySettings
+from previously.runtime.whole_stories import WholeStories
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.settings import Layer, Origin, Settings, make_layer, resolve
 from previously.settings_file import find_effective
-from previously.storage.copy import WholeStories
 from previously.storage.findings import Collected, Told, Verified
 from previously.storage.store import Store, StoryInfo
 from previously.storage.tables import Tables

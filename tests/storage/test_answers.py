@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from previously.core.messages import Draft, message
-from previously.storage.copy import WholeStories
+from previously.runtime.whole_stories import WholeStories
 from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool
 from previously.storage.store import StoryKey

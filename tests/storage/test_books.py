@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.runtime.backup import copy_books
-from previously.storage.copy import Whole, WholeStories
+from previously.runtime.whole_stories import Whole, WholeStories
 from previously.storage.spool import Spool
 from previously.storage.store import StoryKey
 from previously.storage.tables.books import Book, BookInfo, number_name

@@ -17,7 +17,7 @@ from previously.core.errors import BadInput
 from previously.core.path import Splice
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
-from previously.storage.copy import WholeStories
+from previously.runtime.whole_stories import WholeStories
 from previously.storage.spool import Spool
 from previously.storage.tables import path_writer
 from tests.effort import cases

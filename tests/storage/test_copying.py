@@ -19,9 +19,9 @@ from previously.core.messages import Attributes, Draft, Message, Role, Text, Thi
 from previously.core.path import Put, Reuse, Span, Splice
 from previously.core.snapshot import KeptRecipe
 from previously.core.versions import Cost, Kind, NewVersion, Status
+from previously.runtime.whole_stories import NameTaken, Whole, WholeStories
 from previously.storage import copy as copying
 from previously.storage import layout
-from previously.storage.copy import NameTaken, Whole, WholeStories
 from previously.storage.postgres.transaction import prepare
 from previously.storage.queries import load_all_queries, load_migrations
 from previously.storage.spool import Spool

@@ -19,8 +19,8 @@ from previously.core.path import Put, Span, Splice, Splices
 from previously.core.versions import Kind, NewVersion, Status
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
+from previously.runtime.whole_stories import WholeStories
 from previously.storage import gc
-from previously.storage.copy import WholeStories
 from previously.storage.findings import Collected, Garbage
 from previously.storage.spool import Spool
 from previously.storage.sqlite.file import SqliteFile

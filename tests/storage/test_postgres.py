@@ -19,7 +19,7 @@ from previously.core.marks import MarkKind
 from previously.core.messages import Attributes, Draft, message
 from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status
-from previously.storage.copy import Backup, WholeStories
+from previously.runtime.whole_stories import Backup, WholeStories
 from previously.storage.postgres.transaction import PostgresSession
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
