@@ -16,7 +16,6 @@ import typer
 
 from previously.core.errors import BadInput
 from previously.core.json_values import MAX_MESSAGE_BYTES, clean
-from previously.runtime.writer import BuiltinWriter
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
@@ -98,6 +97,7 @@ def is_on_server(ctx: typer.Context) -> bool:
 def open_memory(ctx: typer.Context) -> Iterator[BlockingMemory]:
     """The stories that --db, PREVIOUSLY_DB or the user's data folder hold, for whatever needs no model."""
     from previously.blocking import BlockingMemory
+    from previously.runtime.writer import BuiltinWriter
 
     with BlockingMemory(ctx.obj, folder=BuiltinWriter()) as memory:
         yield memory

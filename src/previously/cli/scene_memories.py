@@ -16,11 +16,11 @@ import typer
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, open_for_folding, parse_number
 from previously.core.errors import BadInput, UnknownStory
-from previously.runtime.combine_scenes import COMBINED_WORDS, Combined
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
     from previously.core.scene import Scene
+    from previously.runtime.combine_scenes import Combined
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A scene memory.")]
 Out = Annotated[
@@ -84,6 +84,7 @@ def combine(
     as_json: AsJson = False,
 ) -> None:
     """Make one scene memory of several. Only summaries are sent to a model; entries are merged by code."""
+    from previously.runtime.combine_scenes import COMBINED_WORDS
 
     with open_for_folding(ctx, endpoint, model) as memory:
         given = _read_scenes(memory, what, scenes)
