@@ -54,8 +54,8 @@ LONG_QUERY = 15
 FEW_WORDS = 4
 """A message with fewer words is looked up together with the one before it."""
 
-FEW = 256
-"""Messages that are indexed within a write: some hundredths of a second, as long as others wait for a batch anyhow."""
+FEW = 64
+"""Messages that are indexed within a write: some tens of milliseconds, no longer than other writers wait anyhow."""
 
 CAUGHT_UP_FOR_A_VIEW = 1_000
 """New messages that are indexed before a view: a tenth of a second. More are left to `search` and to later views."""
