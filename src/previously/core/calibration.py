@@ -61,7 +61,6 @@ class Sample:
     counter: str = COUNTER
 
     def to_json(self) -> dict[str, Any]:
-        """Return the sample as JSON can hold it."""
         return {
             "counter": self.counter,
             "weights": list(self.weights),
@@ -285,7 +284,6 @@ class Calibration:
         return name + (f" r{self.request_tokens}" if self.request_tokens else "")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the calibration as JSON can hold it."""
         return {
             "version": VERSION,
             "counter": COUNTER,

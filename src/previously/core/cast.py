@@ -35,7 +35,6 @@ class Fact:
     """`witnessed`, or `told by NAME`."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fact by field."""
         return {"text": self.text, "since": self.since, "source": self.source}
 
 
@@ -52,16 +51,10 @@ class Knowledge:
         return not self.summary and not self.facts
 
     def as_json(self) -> dict[str, Any]:
-        """Return the summary and the facts, oldest first."""
         return {"summary": self.summary, "facts": [fact.as_json() for fact in self.facts]}
 
 
 NOTHING_KNOWN = Knowledge()
-
-
-def name_source(name: str) -> str:
-    """Return the source of what a character heard from someone."""
-    return f"told by {name}"
 
 
 def cut_line(text: str, longest: int = LONGEST_FACT) -> str:

@@ -247,12 +247,10 @@ class _Open:
         self.blocks: list[Mark] = []
 
     def closed(self, mark: Mark, by_hand: tuple[Mark, ...]) -> Chapter:
-        """Return the chapter that ends with a mark."""
         stretches = self._stretches(mark.position)
         return Chapter(self.number, mark.text, self.first, mark.position, stretches, by_hand, tuple(self.blocks), mark)
 
     def still_open(self) -> Chapter:
-        """Return the chapter that goes on."""
         blocks = tuple(self.blocks)
         return Chapter(self.number, "", self.first, None, self._stretches(None), blocks, blocks)
 

@@ -131,7 +131,6 @@ class Note:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was noted."""
         return self == NO_NOTE
 
 

@@ -147,7 +147,6 @@ class NameBook:
         return self._shown.get(key, key)
 
     def same_person(self, name: str, other: str) -> bool:
-        """Return whether two names are one person's."""
         return bool(casefold(name)) and self.key(name) == self.key(other)
 
     def _longest(self, name: str) -> str:

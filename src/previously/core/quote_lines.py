@@ -24,7 +24,6 @@ _NUMBER = re.compile(rf"^((?:{re.escape(PREFIX)})?#)(\d+)(?= .*: “.*”$)", re
 
 
 def render_quote(number: int, speaker: str, quotations: Iterable[str]) -> str:
-    """Return the line that quotes one message."""
     return f"#{number} {speaker}: “{BETWEEN.join(quotations)}”"
 
 

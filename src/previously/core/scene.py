@@ -31,11 +31,9 @@ class Signals:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to note."""
         return not any(getattr(self, one.name) for one in fields(self))
 
     def as_json(self) -> dict[str, list[str]]:
-        """Return the lists by name, all of them."""
         return {one.name: list(getattr(self, one.name)) for one in fields(self)}
 
 
@@ -103,18 +101,7 @@ class Analysis:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is neither a summary nor a signal."""
         return not self.summary_update.strip() and self.signals.is_empty
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One analysis among those that were made of a fragment."""
-
-    id: int
-    created_at: str
-    """ISO 8601."""
-    analysis: Analysis
 
 
 @dataclass(frozen=True, slots=True)

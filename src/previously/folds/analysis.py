@@ -108,7 +108,6 @@ class AnalysisFold(NoteFold):
     """The position of the fragment."""
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
-        """The question for a model."""
         noted = parse_analysis(self.so_far).summary_update if self.so_far else ""
         beginning = "This was noted of how the fragment begins, which is not shown; do not note it again."
         system, user = fill_template(
@@ -324,7 +323,6 @@ def _newest(items: Sequence[str]) -> tuple[str, ...]:
 
 
 def render_analysis(analysis: Analysis) -> str:
-    """An analysis as canonical JSON."""
     return dump_canonical(
         {
             "summary_update": analysis.summary_update,
@@ -357,6 +355,5 @@ def parse_analysis(text: str) -> Analysis:
 
 
 def parse_analysis_note(text: str) -> Note:
-    """Return the note in the text of an analysis' version."""
     analysis = parse_analysis(text)
     return build_signals_note(analysis.signals, analysis.settled)

@@ -83,7 +83,6 @@ class BriefFold(NoteFold):
     """Short sentences that must stand in it word for word."""
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
-        """The question for a model."""
         before = redact_brief(parse_brief(self.so_far))
         asked = min(self.most_tokens, MOST_TOKENS)
         words = max(80, int(asked * WORDS_PER_TOKEN) // 10 * 10)
@@ -116,7 +115,6 @@ class BriefFold(NoteFold):
         return self._accept(brief, warnings)
 
     def builtin(self) -> Accepted:
-        """The brief by rules."""
         brief = write_brief(self.delta, parse_brief(self.so_far))
         missing = [one for one in self.pins if one.strip() and one.strip() not in "\n".join(brief.items())]
         return self._accept(extend_brief(brief, constraints=missing), [])

@@ -103,11 +103,9 @@ class CastFold(NoteFold):
 
     @property
     def before(self) -> Knowledge:
-        """Return what they knew before."""
         return parse_knowledge(self.so_far)
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
-        """The question for a model."""
         before = self.before
         facts = "\n".join(f"{number}. {fact.text}" for number, fact in enumerate(before.facts, 1))
         system, user = fill_template(

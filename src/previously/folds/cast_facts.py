@@ -152,7 +152,6 @@ def _take_whole(
 
 
 def apply_diff(held: Iterable[Fact], diff: FactDiff) -> tuple[Fact, ...]:
-    """The facts after a diff, at most `MOST_FACTS`."""
     new = {casefold(fact.text) for fact in diff.new}
     gone = {casefold(text) for text in diff.gone}
     kept = [fact for fact in held if casefold(fact.text) not in gone | new]

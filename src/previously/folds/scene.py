@@ -88,7 +88,6 @@ class SceneFold(NoteFold):
     """The position of the first message."""
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
-        """The question for a model."""
         earlier = parse_scene(self.so_far)
         described = [LoreItem(one.name, one.type, one.keywords, one.content) for one in earlier.entries]
         anew = {casefold(one.name) for one in described}
@@ -345,14 +344,12 @@ def render_scene(scene: Scene) -> str:
 
 
 def parse_scene_note(text: str) -> Note:
-    """Return the note in the text of a scene's version."""
     scene = parse_scene(text)
     lore = tuple(LoreItem(one.name, one.type, one.keywords, one.content) for one in scene.entries)
     return replace(build_signals_note(scene.signals, scene.settled), lore=lore)
 
 
 def dump_entry(entry: Described) -> dict[str, Any]:
-    """One entry as it is written down."""
     return {"name": entry.name, "type": entry.type, "keywords": list(entry.keywords), "content": entry.content}
 
 

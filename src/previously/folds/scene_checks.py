@@ -211,7 +211,6 @@ def _size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[SceneFault
 
 
 def _kind(value: object) -> str:
-    """Return what a value is, in words."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float):

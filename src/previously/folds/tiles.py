@@ -257,7 +257,6 @@ def _pieces(gap: Span, longest: int) -> list[Span]:
 
 
 def _gaps(runs: Sequence[Span], covered: set[Span]) -> list[Span]:
-    """Return what of the runs no span covers."""
     found: list[Span] = []
     for run in runs:
         at = run.first

@@ -148,7 +148,6 @@ class UpdateFold(FoldDefaults):
 
     @property
     def so_far(self) -> str:
-        """Return the recap before the span."""
         return self.context.recap
 
     @property

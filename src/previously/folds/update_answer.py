@@ -174,7 +174,6 @@ class NoteReader:
     """The lines that could not be used, each with the reason."""
 
     def read(self, sections: Sections) -> Note:
-        """Return the note in these sections."""
         return Note(
             threads=self._threads(sections.items(THREADS)),
             state=self._state(sections.items(STATE)),

@@ -92,7 +92,6 @@ class DraftCleaner:
 
 
 def add_marks(draft: Draft, **marks: object) -> Draft:
-    """Return the draft with marks added to its `extra`."""
     attributes = draft.attributes
     return replace(draft, attributes=replace(attributes, extra={**attributes.extra, **marks}))
 

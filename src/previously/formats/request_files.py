@@ -64,7 +64,6 @@ def read_openai(document: Document) -> StorySource:
 
 
 def read_anthropic(document: Document) -> StorySource:
-    """Read a file of Anthropic's messages."""
     return read_value(document, read_anthropic_value)
 
 
@@ -74,7 +73,6 @@ def read_responses(document: Document) -> StorySource:
 
 
 def read_openai_value(document: Document, value: Any) -> StorySource:
-    """Read the messages of a parsed file."""
     header: dict[str, Any] = {}
     if isinstance(value, dict):
         if "messages" not in value:
@@ -87,7 +85,6 @@ def read_openai_value(document: Document, value: Any) -> StorySource:
 
 
 def read_anthropic_value(document: Document, value: Any) -> StorySource:
-    """Read the messages of a parsed file."""
     header: dict[str, Any] = {}
     led: list[Draft] = []
     if isinstance(value, dict):

@@ -201,7 +201,6 @@ def _sentences(value: object) -> list[str]:
 
 
 def _first_words(text: str, field: str) -> str:
-    """Return a name for what has none: its first words."""
     return shown(" ".join(text.split()[:_NAME_WORDS]).strip(" .,;:!?"), 60) or _label(field)
 
 

@@ -56,7 +56,6 @@ class LoreEntry:
 
     @property
     def key(self) -> EntryKey:
-        """The normalized name."""
         return normalize_name(self.name)
 
 

@@ -126,7 +126,6 @@ class IndexSegment:
 
 
 def build_segment(entries: Iterable[KeyedEntry], number: int, *, quirks: bool = False) -> IndexSegment:
-    """Return a segment of these entries."""
     keyed: dict[str, EntryKeys] = {}
     owners: dict[SearchKey, list[str]] = {}
     depths: dict[str, dict[int | None, None]] = {}

@@ -39,7 +39,6 @@ class Player:
 
     @property
     def line(self) -> str:
-        """Return who plays whom."""
         return f"{self.name} plays {self.character}"
 
 
@@ -191,7 +190,6 @@ class PlacedNote:
                 yield index, self.first + item.at, item
 
     def is_users(self, offset: int) -> bool:
-        """Return whether the message at an offset is a user's."""
         return 0 <= offset < len(self.messages) and self.messages[offset].role is Role.USER
 
 
@@ -225,7 +223,6 @@ def _drop_oldest(lore: Entries) -> Entries:
 
 
 def render_state(state: State) -> str:
-    """Return the state as canonical JSON."""
     plain = {
         "form": FORM,
         "lore": [make_plain(one) for one in state.lore.values()],

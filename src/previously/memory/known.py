@@ -133,7 +133,6 @@ class KnownReader:
 
 
 def read_book_entries(snapshot: Snapshot, name: str) -> list[KeyedEntry]:
-    """Return the entries of an owner's book."""
     return parse_kept_book(snapshot.book(name), name)
 
 
@@ -226,7 +225,6 @@ def is_told_all(snapshot: Snapshot, name: str, presence: Presence) -> bool:
 
 
 def cast_scope(name: str, presence: Presence) -> str:
-    """Return the scope of what one character knows."""
     return OWN_SCOPE + presence.names.key(name)
 
 

@@ -63,7 +63,6 @@ class Walk:
         return self.base.span.last + 1 if self.base else 0
 
     def run(self, tile: Tile) -> Sequence[OnPath]:
-        """Return the messages of a tile."""
         return self.path[tile.span.first - self.first : tile.span.last - self.first + 1]
 
     @property

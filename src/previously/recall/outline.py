@@ -105,7 +105,6 @@ class Outline:
         return np.searchsorted(self.sessions, positions, side="right") - 1
 
     def session_at(self, position: int) -> int:
-        """Return the number of the session one position is in."""
         return bisect_right(self.sessions, position) - 1
 
     def days(self) -> Positions:

@@ -63,7 +63,6 @@ class Query:
 
     @property
     def empty(self) -> bool:
-        """Return whether there is nothing to look for."""
         return not (self.terms or self.words or self.speakers or self.days)
 
     def checked(self) -> Query:
@@ -79,7 +78,6 @@ class Query:
 
     @property
     def speaker_keys(self) -> tuple[int, ...]:
-        """Return the speakers as they stand in the index."""
         return tuple(make_speaker_key(name) for name in self.speakers)
 
 
@@ -202,7 +200,6 @@ def find_named(text: str, speakers: Collection[str]) -> tuple[str, ...]:
 
 
 def remove_mentions(text: str, mentions: Sequence[Mention]) -> str:
-    """Return a text without these mentions."""
     kept, at = [], 0
     for mention in mentions:
         kept += [text[at : mention.start], " "]

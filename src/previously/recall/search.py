@@ -184,7 +184,6 @@ class InMemoryIndex:
         self._entries[indexed.entry] = speaker
 
     def keep_vectors(self, vectors: Mapping[int, bytes]) -> None:
-        """Keep vectors of entries that are known."""
         self._vectors.update(vectors)
 
     def drop_vectors(self) -> None:
@@ -218,17 +217,13 @@ class InMemoryIndex:
             self._speakers[speaker] -= 1
 
     def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
-        """Return the blocks of postings of these terms."""
         return {term: list(self._postings[term].items()) for term in terms if term in self._postings}
 
     def facts(self) -> Sequence[Block]:
-        """Return the blocks of facts."""
         return list(self._facts.items())
 
     def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
-        """Return the vectors of these entries."""
         return {entry: self._vectors[entry] for entry in entries if entry in self._vectors}
 
     def speakers(self) -> Iterable[str]:
-        """Return the names that speak in the story."""
         return [name for name, messages in self._speakers.items() if messages]

@@ -37,9 +37,7 @@ class WordTable(Protocol):
         ...
 
     @property
-    def dimensions(self) -> int:
-        """Return how long a vector is."""
-        ...
+    def dimensions(self) -> int: ...
 
     def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:
         """Return the sum of the words' vectors, each times its weight."""
@@ -110,7 +108,6 @@ class PieceTable:
 
     @property
     def dimensions(self) -> int:
-        """Return how long a vector is."""
         return int(self._rows.shape[1])
 
     def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:

@@ -83,7 +83,6 @@ class Proxy:
         self._address = options.upstream.join("").rstrip("/")
 
     def memory_of(self, owner: str) -> Memory:
-        """Return the stories of an owner."""
         return self.memory.sharing(owner)
 
     async def _window(self, model: str, key: str | None) -> int | None:
@@ -96,7 +95,6 @@ class Proxy:
         return self.upstream.get_facts(model)
 
     async def _open_story_to_fold(self, owner: str, name: str, model: str, key: str | None) -> Story:
-        """Return a story with the writer that is to fold it."""
         window = self.upstream.limit_window(model, self.options.window_tokens or self._facts(model).window_tokens)
         if not self._folds_upstream:
             return await self.memory.sharing(owner).story(name, create=False, window_tokens=window)

@@ -192,7 +192,6 @@ class Chat:
 
 
 def make_memory_headers(turn: ChatTurn) -> list[Header]:
-    """Return the headers that tell the client of memory."""
     state = b"degraded" if turn.degraded else b"on" if turn.place else b"off"
     story = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
     return [(b"x-previously-memory", state), *story]

@@ -83,7 +83,6 @@ async def _why(story: Story, _: str) -> str:
 
 
 def describe_view(view: View) -> str:
-    """Return a view in a few lines."""
     report = view.report
     lines = [f"{view.tokens:,} of {view.budget_tokens:,} tokens"]
     lines += [f"- {section.value}: {tokens:,}" for section, tokens in report.sections.items()]

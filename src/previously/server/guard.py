@@ -200,7 +200,6 @@ class Guard:
         """Of their bodies."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -309,7 +308,6 @@ class _HeldBytes:
         self._guard.held_bytes += count
 
     def let_go(self) -> None:
-        """Give all of it back."""
         self._guard.held_bytes -= self._bytes
         self._bytes = 0
 

@@ -66,7 +66,6 @@ class RequestLog:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -138,7 +137,6 @@ class LineFormatter(logging.Formatter):
         self._as_json = as_json
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         told = getattr(record, "told", None)
         if isinstance(told, dict):

@@ -38,7 +38,6 @@ def tag(name: str, /, *content: str, **attributes: object) -> Html:
 
 
 def joined(content: Iterable[str]) -> Html:
-    """Return pieces one after another."""
     return Html("".join(piece if isinstance(piece, Html) else shown(piece) for piece in content))
 
 
@@ -48,7 +47,6 @@ def shown(text: str) -> Html:
 
 
 def shortened(text: str, limit: int = LONGEST) -> str:
-    """Return the beginning of a text."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} more characters)"
 
 

@@ -101,7 +101,6 @@ def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version]
 
 
 def render_message_page(title: str, sentence: str) -> str:
-    """Return a page that says one thing."""
     return _page(title, tag("h1", title), tag("p", sentence), tag("p", tag("a", "All stories", href="/")))
 
 

@@ -330,7 +330,6 @@ class ReplyListener:
         return reply.error if all(choice.empty and not choice.reasoning for choice in reply.choices) else None
 
     def again(self) -> None:
-        """Forget what was heard."""
         self._reader = self._make()
 
     def finish(self) -> Reply:

@@ -28,7 +28,6 @@ class ViewPath:
 
     @property
     def first(self) -> int:
-        """The position at which what was read begins."""
         return self.newest[0].position if self.newest else self.length
 
     @property

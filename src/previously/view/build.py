@@ -125,7 +125,6 @@ class ViewRequest:
 
     @property
     def ceiling_tokens(self) -> int:
-        """The tail's ceiling in tokens."""
         return self.budget_tokens * self.tail_percent // 100
 
 
@@ -241,7 +240,6 @@ class _Builder:
         return known
 
     def shown_from(self, first: int, trim: Trim) -> list[OnPath]:
-        """Return the messages of those units."""
         return [item for unit in self.units_from(first, trim) for item in unit]
 
     def begin(self, ended: str) -> Epoch:

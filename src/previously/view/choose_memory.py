@@ -211,12 +211,10 @@ class Beside:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Return the words of the tail."""
         return frozenset(_WORDS.findall(self.tail))
 
     @cached_property
     def small_words(self) -> frozenset[str]:
-        """Return them in lower case."""
         return frozenset(word.casefold() for word in self.words)
 
     @cached_property
@@ -245,7 +243,6 @@ def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counte
 
 
 def find_first_sentence(text: str) -> str:
-    """Return the first sentence of a text."""
     return text[: [*find_starts(text), len(text)][1]].strip()
 
 

@@ -65,7 +65,6 @@ class Recipe:
 
 
 def digest_messages(messages: Iterable[Message]) -> tuple[str, ...]:
-    """Return a digest of the bytes of each message."""
     plain = (json.dumps(_to_plain(message), sort_keys=True) for message in messages)
     return tuple(sha256(text.encode()).hexdigest()[:16] for text in plain)
 

@@ -206,7 +206,6 @@ PICTURE = "[a picture]"
 
 
 def to_chat(messages: Sequence[Message]) -> list[Raw]:
-    """Write the messages of a request."""
     whole = add_call_ids(mend(messages).messages, once=False)
     return join_calls([raw for message in whole for raw in to_openai(message)])
 

@@ -146,7 +146,6 @@ def read_content(content: object, depth: int = 0) -> tuple[str, str] | None:
 
 
 def write_completion(text: str, model: str, *, created: int) -> dict[str, Any]:
-    """Write words as a whole reply."""
     return {
         "id": "previously",
         "object": "chat.completion",
@@ -158,7 +157,6 @@ def write_completion(text: str, model: str, *, created: int) -> dict[str, Any]:
 
 
 def write_chunks(text: str, model: str, *, created: int) -> Iterator[bytes]:
-    """Write words as a stream."""
     head = {"id": "previously", "object": "chat.completion.chunk", "created": created, "model": model}
     for delta, finish in (({"role": "assistant", "content": text}, None), ({}, "stop")):
         chunk = {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}

@@ -257,7 +257,6 @@ class ErrorFormat(Protocol):
 
 
 def write_openai_error(message: str, kind: str, code: str) -> bytes:
-    """Write an error in OpenAI's format."""
     return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}}).encode()
 
 

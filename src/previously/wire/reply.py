@@ -280,7 +280,6 @@ class ReplyFold:
         self.junk = 0
 
     def reply(self) -> Reply:
-        """Return what there is by now."""
         return Reply(
             tuple(choice.freeze(self._finish_arguments) for _, choice in sorted(self._choices.items())),
             self.model,

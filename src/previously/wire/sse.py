@@ -105,7 +105,6 @@ class ReplyReader:
         return self._fold.reply()
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes of the reply."""
         if len(piece) > _SLICE_BYTES:
             for at in range(0, len(piece), _SLICE_BYTES):
                 self.feed(piece[at : at + _SLICE_BYTES])

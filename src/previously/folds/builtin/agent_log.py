@@ -282,7 +282,6 @@ def _deeds_told(acts: Iterable[Act]) -> str:
 
 
 def list_files(deeds: Iterable[AgentDeed]) -> Files:
-    """The files of all deeds that did not fail."""
     files = Files()
     for deed in deeds:
         if deed.failed and deed.sort is not Sort.RUN:
@@ -325,7 +324,6 @@ class CommandRuns:
         self.of[key] = new
 
     def went_well(self) -> list[CommandRun]:
-        """Return what worked at last."""
         return [one for one in self.of.values() if not one.failed]
 
     def failing(self) -> list[CommandRun]:
@@ -384,7 +382,6 @@ class TodoList:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is no list."""
         return not (self.done or self.doing or self.to_do)
 
 

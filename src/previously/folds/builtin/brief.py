@@ -114,7 +114,6 @@ def write_brief(messages: Sequence[Message], earlier: Brief | None = None) -> Br
 
 
 def redact_brief(brief: Brief) -> Brief:
-    """The brief without secrets."""
     names = Brief.__slots__
     return Brief(**{name: tuple(redact(one) for one in getattr(brief, name)) for name in names})
 

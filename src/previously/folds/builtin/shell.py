@@ -274,7 +274,6 @@ def cut_ends(text: str) -> str:
 
 
 def is_failed_command(output: str) -> bool:
-    """Return whether the output of a command says that it failed."""
     text = cut_ends(output)
     if any(int(found["count"] or found["other"]) for found in _SOME_FAILED.finditer(text) if _is_summary(text, found)):
         return True
@@ -345,7 +344,6 @@ def _bounded(text: str) -> str:
 
 
 def find_last_line(output: str) -> str:
-    """The last line of an output that says something."""
     for line in reversed(cut_ends(output).splitlines()):
         if _tells(line) and not _SAYS_NOTHING.match(line.strip()):
             return line.strip()

@@ -152,21 +152,17 @@ class Brief:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether it says nothing."""
         return not any(getattr(self, name) for name in TITLES)
 
     def items(self) -> tuple[str, ...]:
-        """All items of all sections, in order."""
         return tuple(one for name in TITLES for one in getattr(self, name))
 
 
 def is_failure(item: str) -> bool:
-    """Return whether an item tells of a failed approach."""
     return item.startswith(FAILED)
 
 
 def render_failure(what: str) -> str:
-    """The item for a failed approach."""
     return f"{FAILED}{what}"
 
 
@@ -244,11 +240,9 @@ class _Reading:
         self._fenced = False
 
     def found(self) -> dict[str, list[str]]:
-        """The items of each section."""
         return {name: [" ".join(pieces) for pieces in items] for name, items in self._found.items()}
 
     def line(self, line: str) -> None:
-        """Read one more line."""
         if _FENCE.fullmatch(line):
             self._fenced = not self._fenced
         elif not line.strip() or _TAG.fullmatch(line):
@@ -305,5 +299,4 @@ class _Reading:
 
 
 def extend_brief(brief: Brief, **more: Iterable[str]) -> Brief:
-    """A brief with more items at the ends of sections."""
     return Brief(**{name: (*getattr(brief, name), *more.get(name, ())) for name in TITLES})
