@@ -74,7 +74,7 @@ def read(document: Document) -> StorySource:
 
 
 def parse_line(item: dict[str, Any]) -> Draft:
-    """Return one message object with its swipes, not yet clean_draft."""
+    """Return one message object with its swipes, not yet clean."""
     text = item.get("mes")
     if not isinstance(text, str):
         if "mes" not in item:

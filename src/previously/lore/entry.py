@@ -118,6 +118,11 @@ class KeyedEntry:
         """Return whether there is nothing it could tell the model."""
         return not self.content.strip()
 
+    @property
+    def has_effects(self) -> bool:
+        """Return whether it matters later that it has fired."""
+        return self.sticky > 0 or self.cooldown > 0
+
 
 def find_problems(entry: KeyedEntry) -> list[str]:
     """Return what keeps an entry from doing its work, one plain sentence each; none for a sound one."""

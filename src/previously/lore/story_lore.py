@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from previously.lore.decisions import has_effects
 from previously.lore.entry import KeyedEntry, LoreEntry
 from previously.lore.index import LoreIndex, build_index, can_fire
 
@@ -73,4 +72,4 @@ def make_keyed(entry: LoreEntry) -> KeyedEntry:
 
 
 def _story_lore(index: LoreIndex, books: BookVersions, story: Mapping[str, KeyedEntry]) -> StoryLore:
-    return StoryLore(index, books, story, any(map(has_effects, index.entries.values())))
+    return StoryLore(index, books, story, any(entry.has_effects for entry in index.entries.values()))

@@ -98,7 +98,7 @@ def _judged(asked: TextRequest, raw: str, finish: str, *, by_model: bool) -> Acc
 def _form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: bool) -> Iterator[Refused]:
     """Return what is no telling of the story at all."""
     if is_refusal(text):
-        yield Refused(RefusalKind.REFUSAL, f"the model is_refusal: {clip_words(text)}")
+        yield Refused(RefusalKind.REFUSAL, f"the model declines: {clip_words(text)}")
     if plays_on(material, text):
         yield Refused(RefusalKind.ECHO, "it plays on instead of telling what happened")
     if by_model and not asked.retells and copies_story(material, text):
