@@ -9,13 +9,13 @@ import pytest
 from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Draft, Image, Message, Role, Text, ToolResult
 from previously.formats.files import Document, StorySource
-from previously.formats.jsonl import read
+from previously.formats.request_files import read_jsonl
 
 GOOD = b'{"role": "user", "content": "hi"}\n'
 
 
 def read_bytes(data: bytes) -> StorySource:
-    return read(Document("chat.jsonl", BytesIO(data)))
+    return read_jsonl(Document("chat.jsonl", BytesIO(data)))
 
 
 def test_all_fields() -> None:

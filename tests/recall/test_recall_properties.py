@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from previously.recall.index import FACT, POSTING, Block, MessageFacts, index_entry, join_blocks
 from previously.recall.outline import PathEntries
-from previously.recall.passages import Quoted, make_passages
 from previously.recall.query import understand
-from previously.recall.search import InMemoryIndex, SearchResult, find
+from previously.recall.search import InMemoryIndex, Quoted, SearchResult, find, make_passages
 from previously.text.words import find_places, read_terms
 from tests.effort import cases
 

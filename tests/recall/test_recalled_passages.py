@@ -8,9 +8,8 @@ import pytest
 
 from previously.recall.index import MessageFacts
 from previously.recall.outline import Outline, PathEntries
-from previously.recall.passages import Quoted, choose_hits, make_passages, render_line
 from previously.recall.rank import Hit, Why
-from previously.recall.search import InMemoryIndex, read_outline
+from previously.recall.search import InMemoryIndex, Quoted, choose_hits, make_passages, read_outline, render_line
 
 NOTHING = Why((), 0, 0, 0, 0, 0, 0)
 

@@ -95,7 +95,7 @@ def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]
     from uuid import NAMESPACE_URL, uuid5
 
     from previously.core.messages import NO_ATTRIBUTES
-    from previously.formats.claude_code_writer import to_claude_code
+    from previously.formats.claude_code import to_claude_code
     from previously.runtime.clock import time_at
 
     assert done.result is not None

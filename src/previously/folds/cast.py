@@ -23,7 +23,7 @@ from previously.core.scripts import casefold, count_words
 from previously.core.versions import Kind
 from previously.folds.cast_facts import CastAnswer, FactPointer, apply_diff, resolve_answer
 from previously.folds.checks import Accepted, Refused
-from previously.folds.checks.verdict import clip_words
+from previously.folds.checks.judgement import clip_words
 from previously.folds.fold import NoteFold
 from previously.folds.json_answer import (
     LONGEST_ANSWER,

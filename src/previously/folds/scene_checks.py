@@ -17,7 +17,7 @@ from typing import Any
 from previously.core.scene import TYPES, Signals
 from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
-from previously.folds.checks.verdict import clip_words
+from previously.folds.checks.judgement import clip_words
 from previously.text.compare import find_terms
 from previously.text.sentences import QUOTED, split_sentences
 from previously.text.stopwords import is_generic

@@ -1,6 +1,6 @@
 """Files in and out: what other programs write, as drafts, and messages as other programs take them."""
 
-from previously.formats.claude_code_writer import to_claude_code
+from previously.formats.claude_code import to_claude_code
 from previously.formats.detect_format import FORMATS, FileReader, read_story
 from previously.formats.files import SideStory, SourceBranch, StorySource
 from previously.wire.anthropic_request import to_anthropic

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from previously.lore.keys import normalize_name
-from previously.lore.regexes import find_ignored_flags, parse_regex
+from previously.lore.keys import find_ignored_flags, normalize_name, parse_regex
 
 MOST_CONTENT_TOKENS = 200
 """A model's description takes no more: seed 002 asks for 50 to 200."""

@@ -27,7 +27,7 @@ from previously.core.messages import (
 )
 from previously.core.path import Span
 from previously.core.tokens import Counter, message_tokens
-from previously.text.diffs import find_common_front
+from previously.text.compare import find_common_front
 from previously.view.agent import Trim
 from previously.view.epoch import Epoch
 from previously.view.memory import Remembered, render_sections

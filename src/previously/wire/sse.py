@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 
-from previously.wire.chat_reply import ChatEvents
+from previously.wire.chat import ChatEvents
 from previously.wire.reply import MAX_TEXT_BYTES, EventParser, Reply, ReplyFailed, ReplyFold
 
 MAX_LINE_BYTES = 1_000_000
