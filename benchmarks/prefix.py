@@ -30,7 +30,7 @@ from typing import Any
 from previously import BlockingMemory, Message, Settings, message
 from previously.core.messages import Text
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 from previously.text.compare import find_common_front
 
 MOST_IN_A_TURN = 200
@@ -47,7 +47,7 @@ SYSTEM = (
 
 def turns(number: int, seed: int = 7) -> Iterator[tuple[Message, Message]]:
     """User messages and answers, each as close to half of 200 tokens as whole words allow."""
-    told = generated_story(1_000_000, seed)
+    told = generate_story(1_000_000, seed)
     for _ in range(number):
         yield _message("user", told), _message("assistant", told)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from previously import BlockingMemory, Draft, message
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 
 SYSTEM = (
     "You are the narrator of a long story. Write the next message of one of its people, in the present tense, in a few "
@@ -37,7 +37,7 @@ _CONTENT = re.compile(rb'"content": ?("(?:[^"\\]|\\.)*")')
 
 def lines_of(number: int, length: int) -> list[dict[str, object]]:
     """A story of so many messages, the user's first and an answer last, and behind it what its user will say."""
-    return list(islice(generated_story(1 + length + 2 * MOST_TURNS, FIRST_SEED + number), 1, None))
+    return list(islice(generate_story(1 + length + 2 * MOST_TURNS, FIRST_SEED + number), 1, None))
 
 
 def name_of(number: int) -> str:

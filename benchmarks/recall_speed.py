@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.recall_data import DataSet
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 from previously.models.word_vectors import load_word_table
 from previously.recall.index import MessageFacts, index_entry
 from previously.recall.outline import PathEntries
@@ -36,7 +36,7 @@ def speed(sizes: Sequence[int]) -> dict[str, Any]:
     by_size: dict[str, Any] = {}
     for size in sizes:
         index = InMemoryIndex()
-        story = [MessageFacts(str(one["content"]), str(one["name"])) for one in generated_story(size)]
+        story = [MessageFacts(str(one["content"]), str(one["name"])) for one in generate_story(size)]
         started = time.process_time()
         for at, facts in enumerate(story):
             index.add(at, facts, table)

@@ -23,7 +23,7 @@ import psycopg
 
 from benchmarks.recall_speed import QUESTIONS, SIZES
 from previously.core.messages import Draft, message
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 from previously.models.word_vectors import load_word_table
 from previously.recall.outline import PathEntries
 from previously.recall.search import SearchResult, StoryIndex, find
@@ -39,7 +39,7 @@ async def measure(store: Store, size: int) -> dict[str, float]:
     """The figures of a generated story of so many messages."""
     table = load_word_table()
     key = (await store.create_story("me", "tale", at="")).key
-    drafts = [Draft(message("user", str(one["content"]), speaker=str(one["name"]))) for one in generated_story(size)]
+    drafts = [Draft(message("user", str(one["content"]), speaker=str(one["name"]))) for one in generate_story(size)]
     await store.append(key, None, drafts, at="")
     began, clock = time.process_time(), time.perf_counter()
     while await store.index(key, table):

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.scale [--json] [--sizes 100,10000,100000] [--stores sqlite,postgres]`
 
-One run builds a story of each size (generated, see `previously.demo.generated`) in its own SQLite file and PostgreSQL
+One run builds a story of each size (generated, see `previously.demo.generate_story`) in its own SQLite file and PostgreSQL
 database (a real server, from a wheel), folds it with the built-in folder, and then takes turns adding a message and
 building a view on each, so that noise of the machine meets all sizes alike: one without recall, and one that recalls,
 for a question of many as the newest message (`recall ms`). Times are CPU time of the whole process,
@@ -31,7 +31,7 @@ from benchmarks.recall_speed import QUESTIONS
 from previously import BlockingMemory, Draft, message, read_story
 from previously.blocking import BlockingStory
 from previously.core.scripts import count_words
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 
 ROUNDS = 14
 """Two messages each: fewer than make a fold due, so that no size folds while it is measured."""
@@ -46,7 +46,7 @@ def drafts(count: int) -> list[Draft]:
     """A generated story as drafts."""
     return [
         Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
-        for line in generated_story(count)
+        for line in generate_story(count)
     ]
 
 
@@ -96,7 +96,7 @@ def measure_import(count: int, folder: Path) -> dict[str, float]:
     """Messages per CPU-second from a JSONL file into a new story, and again into the same one."""
     path = folder / "import.jsonl"
     with path.open("w", encoding="utf-8") as file:
-        for line in generated_story(count):
+        for line in generate_story(count):
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
     with BlockingMemory(folder / "import.db") as memory:
         began = time.process_time()

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from previously import BlockingMemory, Settings
 from previously.cli.command_table import app
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 
 RULES = Settings(tail_messages=2, fold_messages=5, recap_words=120)
 
@@ -20,7 +20,7 @@ def db(tmp_path: Path) -> str:
     place = tmp_path / "stories.db"
     with BlockingMemory(place, settings=RULES) as memory:
         story = memory.story("tale")
-        for line in generated_story(14):
+        for line in generate_story(14):
             story.add(str(line["role"]), str(line["content"]), name=str(line["name"]))
         assert [fold.span.first for fold in story.fold().folds] == [0, 5]
     return str(place)

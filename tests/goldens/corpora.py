@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -87,7 +87,7 @@ def _sample_begin() -> bytes:
 
 
 def _generate(messages: int) -> bytes:
-    return "".join(json.dumps(line) + "\n" for line in generated_story(messages)).encode()
+    return "".join(json.dumps(line) + "\n" for line in generate_story(messages)).encode()
 
 
 def _named(places: list[Path]) -> str:

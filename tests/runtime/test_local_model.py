@@ -12,7 +12,7 @@ from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
 from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
 from previously.core.versions import Kind
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 from previously.folds.amend import AMENDED
 from previously.models.client import Model
 from previously.models.retry import MAX_CALLS
@@ -44,7 +44,7 @@ with_weights = pytest.mark.skipif(
 def test_a_real_model_drives_every_text(tmp_path: Path) -> None:
     """Recap, chapter, short form and backbone, then an amend of texts that a better model had written. A model this
     small is refused most of the time; it is asked each time, and memory goes on."""
-    lines = [(str(line["role"]), str(line["content"]), str(line["name"])) for line in generated_story(3)]
+    lines = [(str(line["role"]), str(line["content"]), str(line["name"])) for line in generate_story(3)]
     folds: list[FoldDone] = []
     requests: list[ModelRequest] = []
 

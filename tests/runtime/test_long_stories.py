@@ -12,7 +12,7 @@ from previously import BlockingMemory, Draft, message
 from previously.blocking import BlockingStory
 from previously.core.messages import Attributes
 from previously.core.versions import Kind
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 from tests.effort import cases
 
 COUNT = cases(10_000)
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.random
 def drafts(count: int) -> list[Draft]:
     return [
         Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
-        for line in generated_story(count)
+        for line in generate_story(count)
     ]
 
 

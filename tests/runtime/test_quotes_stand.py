@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from previously import BlockingMemory, Draft, Settings, message, read_story
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 from tests.effort import cases
 from tests.quotations import check_story, faults
 
@@ -40,7 +40,7 @@ def test_the_memory_of_a_story_quotes_it(path: Path, preset: str) -> None:
 def test_the_memory_of_a_generated_story_quotes_it() -> None:
     lines = [
         Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
-        for line in generated_story(400)
+        for line in generate_story(400)
     ]
     with BlockingMemory(":memory:") as memory:
         story = memory.story("tale")

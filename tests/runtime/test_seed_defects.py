@@ -12,7 +12,7 @@ from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
 from previously.core.scripts import count_words
 from previously.core.versions import Cost
-from previously.demo.generated import generated_story
+from previously.demo.generate_story import generate_story
 from previously.folds.chapter import ChapterFold
 from previously.folds.fold import Fold
 from previously.folds.update import UpdateFold
@@ -153,7 +153,7 @@ def test_004_the_folds_input_does_not_grow_with_history(tmp_path: Path) -> None:
     with BlockingMemory(tmp_path / "stories.db", folder=folder) as memory:
         story = memory.story("long")
         sizes: list[int] = []
-        for number, line in enumerate(generated_story(3_000)):
+        for number, line in enumerate(generate_story(3_000)):
             story.add(str(line["role"]), str(line["content"]), name=str(line["name"]))
             if number % 20 == 0:
                 seen = len(folder.asked)
@@ -186,7 +186,7 @@ def test_the_words_read_over_a_long_story_are_at_most_twice_its_own(tmp_path: Pa
     words = 0
     with BlockingMemory(tmp_path / "stories.db", folder=folder) as memory:
         story = memory.story("long")
-        for number, line in enumerate(generated_story(2_000)):
+        for number, line in enumerate(generate_story(2_000)):
             words += count_words(str(line["content"]))
             story.add(str(line["role"]), str(line["content"]), name=str(line["name"]))
             if number % 10 == 0:

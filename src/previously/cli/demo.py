@@ -185,13 +185,13 @@ def _print_view(console: Console, seen: View) -> int:
 def _long(console: Console, memory: BlockingMemory, folder: CountingWriter, messages: int) -> dict[str, Any]:
     from previously.cli.terminal import table
     from previously.core.messages import Draft, message
-    from previously.demo.generated import generated_story
+    from previously.demo.generate_story import generate_story
 
     _heading(console, "4  The same with a very long story")
     started = perf_counter()
     drafts = [
         Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
-        for line in generated_story(messages)
+        for line in generate_story(messages)
     ]
     story = memory.story(_free_name(memory, "demo-generated"))
     points: list[dict[str, Any]] = []

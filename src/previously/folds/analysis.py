@@ -31,8 +31,9 @@ from previously.core.scene import (
 )
 from previously.core.scripts import casefold
 from previously.core.versions import Kind
+from previously.folds.boundary import find_heading
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks import Accepted, Refused, is_refusal
+from previously.folds.checks import Accepted, Refused
 from previously.folds.context import (
     ASPECTS,
     NO_CONTEXT,
@@ -54,6 +55,7 @@ from previously.folds.json_answer import (
 )
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_message, render_transcript
 from previously.text.sentences import split_sentences, strip_markup
+from previously.text.voice import is_refusal
 
 LISTS = tuple(field.name for field in fields(Signals))
 
@@ -65,12 +67,6 @@ BUILTIN_WORDS = 45
 
 _LONG_ENOUGH = 5
 """So many words in a row that stand in the summary so far are told again, not by chance."""
-
-_MARKER = re.compile(
-    r"\W*|#{1,6} [^\n]{1,80}|\W*(?:chapter|scene|act|part|book|kapitel|chapitre|capítulo|capitolo|глава) "
-    r"(?:\d+|[ivxlc]+|one|two|three|four|five|six|seven|eight|nine|ten)\b[^\n]{0,60}|第\s*\S{1,4}\s*[章幕話话][^\n]{0,40}",
-    re.I,
-)
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -86,8 +82,9 @@ SCHEMA: dict[str, Any] = {
 def is_fragment(message: Message) -> bool:
     """Return whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
     character, not without words."""
-    text = render_message(message).strip()
-    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(strip_markup(text))
+    heading = find_heading(message)
+    says = _LETTER_OR_DIGIT.search(strip_markup(render_message(message)))
+    return message.role is not Role.SYSTEM and says is not None and not (heading and heading.alone)
 
 
 @dataclass(frozen=True, slots=True)

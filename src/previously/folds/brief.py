@@ -21,7 +21,7 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.brief_checks import bound_brief, restore_facts
 from previously.folds.builtin.brief import redact_brief, write_brief
-from previously.folds.checks import Accepted, Refused, is_open_block, is_refusal, is_tool_call, strip_reasoning
+from previously.folds.checks import Accepted, Refused, is_open_block, is_tool_call, strip_reasoning
 from previously.folds.checks.judgement import read_text
 from previously.folds.conversation.secrets import redact
 from previously.folds.conversation.sections import TITLES, Brief, extend_brief, parse_brief, render_brief
@@ -29,6 +29,7 @@ from previously.folds.fold import NoteFold
 from previously.folds.json_answer import DECLINED, LONGEST_ANSWER, refuse_shape
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template
 from previously.text.language import find_wrong_language
+from previously.text.voice import is_refusal
 
 MOST_TOKENS = 1_500
 """The longest brief that a model is asked for: what is beyond it in a larger cap is room for what is put back."""

@@ -12,7 +12,8 @@ from typing import Any
 from json_repair import repair_json
 
 from previously.core.model_io import ModelReply
-from previously.folds.checks import Accepted, RefusalKind, Refused, clip_words, is_refusal, strip_reasoning
+from previously.folds.checks import Accepted, RefusalKind, Refused, clip_words, strip_reasoning
+from previously.text.voice import is_refusal
 
 LONGEST_ANSWER = 100_000
 """Characters of an answer that are looked at: what is longer ran away."""

@@ -24,7 +24,8 @@ from previously.core.note import (
     WishItem,
 )
 from previously.core.scripts import casefold
-from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, is_refusal, judge, strip_reasoning
+from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, judge, strip_reasoning
+from previously.text.voice import is_refusal
 
 EPISODE, RECAP = "EPISODE", "RECAP"
 THREADS, STATE, PRESENT, LEARNT, LORE, PLAYERS, WISHES, SCENES = (

@@ -196,7 +196,7 @@ class Holders:
 
 
 @dataclass(slots=True)
-class Piece:
+class UnheldRows:
     """The rows of a line from some depth on, and those of their nodes that nothing holds."""
 
     line: int
@@ -239,14 +239,14 @@ class Chain:
         self.freed = 0
         """The node after the one that is looked at next, if it goes and is still there."""
 
-    def next(self) -> Piece | None:
+    def next(self) -> UnheldRows | None:
         """The next piece towards the fork; None when there are no more rows."""
         asked = {"line": self._line, "below": self._below, "most": ROWS_PER_STAGE, **self._asked}
         rows = self._session.rows("end_of_line", asked)
         if not rows:
             return None
         self._below = rows[-1][0]
-        piece = Piece(self._line, self._below, len(rows))
+        piece = UnheldRows(self._line, self._below, len(rows))
         if self._free:
             self._holders.look_again()
         for depth, node, entry, parent, children, elsewhere in rows:

@@ -36,6 +36,11 @@ def _listed(heading: str) -> Mapping[str, int]:
     return table
 
 
+def name_number(value: int) -> str:
+    """Return the English word for a number: up to twenty, or a number of tens."""
+    return next(word for word, number in _listed("English").items() if number == value)
+
+
 def _line(line: str) -> dict[str, int]:
     start, step, words = line.split(maxsplit=2)
     return _counted(words, int(start), int(step))

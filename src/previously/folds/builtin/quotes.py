@@ -166,10 +166,10 @@ def _apart(line: _Unit) -> list[_Unit]:
 
 
 def _fresh(delta: Sequence[Message], first: int) -> list[_Unit]:
-    return [(one,) for number, message in enumerate(delta, first) for one in _sentences(message, number)]
+    return [(one,) for number, message in enumerate(delta, first) for one in _quotable(message, number)]
 
 
-def _sentences(message: Message, number: int) -> list[_Sentence]:
+def _quotable(message: Message, number: int) -> list[_Sentence]:
     """Return the sentences of a message that can be quoted; where all are too long, clauses of them."""
     text = _said(message)
     cut = [(one, cut_sentence(one)) for one in _split(text)]

@@ -15,8 +15,6 @@ from previously.folds.checks.judgement import (
     read_text,
 )
 from previously.folds.checks.shape import is_open_block, is_tool_call, strip_reasoning
-from previously.text.compare import find_residue
-from previously.text.voice import is_refusal
 
 __all__ = [
     "Accepted",
@@ -24,9 +22,7 @@ __all__ = [
     "Refused",
     "TextRequest",
     "clip_words",
-    "find_residue",
     "is_open_block",
-    "is_refusal",
     "is_tool_call",
     "judge",
     "judge_text",

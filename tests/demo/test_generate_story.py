@@ -7,44 +7,44 @@ from itertools import islice
 
 import pytest
 
-from previously.demo.generated import PLAYER, generated_story
+from previously.demo.generate_story import PLAYER, generate_story
 
 
 @pytest.fixture(scope="module")
 def contents() -> list[str]:
-    return [str(message["content"]) for message in generated_story(20_000)]
+    return [str(message["content"]) for message in generate_story(20_000)]
 
 
 def test_same_seed_same_story() -> None:
-    assert list(generated_story(300, seed=3)) == list(generated_story(300, seed=3))
+    assert list(generate_story(300, seed=3)) == list(generate_story(300, seed=3))
 
 
 def test_other_seed_other_story() -> None:
-    assert list(generated_story(50, seed=3)) != list(generated_story(50, seed=4))
+    assert list(generate_story(50, seed=3)) != list(generate_story(50, seed=4))
 
 
 def test_a_longer_story_begins_with_the_shorter_one() -> None:
-    assert list(generated_story(200))[:100] == list(generated_story(100))
+    assert list(generate_story(200))[:100] == list(generate_story(100))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 77])
 def test_yields_as_many_messages_as_asked_for(count: int) -> None:
-    assert len(list(generated_story(count))) == count
+    assert len(list(generate_story(count))) == count
 
 
 def test_is_a_stream() -> None:
-    assert len(list(islice(generated_story(10**12), 5))) == 5
+    assert len(list(islice(generate_story(10**12), 5))) == 5
 
 
 def test_roles_alternate_and_the_player_is_the_user() -> None:
-    for index, message in enumerate(generated_story(1_000)):
+    for index, message in enumerate(generate_story(1_000)):
         assert set(message) == {"role", "name", "content"}
         assert message["role"] == ("user" if index % 2 else "assistant")
         assert (message["name"] == PLAYER) == (message["role"] == "user")
 
 
 def test_the_cast_changes_slowly() -> None:
-    names = [str(message["name"]) for message in generated_story(20_000)]
+    names = [str(message["name"]) for message in generate_story(20_000)]
     early, late = set(names[:500]), set(names[-500:])
     assert 5 <= len(early) <= 14
     assert len(set(names)) > 50
