@@ -214,14 +214,14 @@ _LINE = re.compile(
 )
 
 
-def parse_state_line(text: str, at: int | None = None) -> StateItem | None:
+def parse_state_line(text: str) -> StateItem | None:
     """Return the value in a line, None where it has no thing or no known aspect. "ended" gives an empty value."""
     found = _LINE.fullmatch(text)
     if found is None:
         return None
     value = " ".join(found["value"].split())
     ended = value.rstrip(".").casefold() == ENDED
-    return StateItem(" ".join(found["thing"].split()), Aspect(found["aspect"].lower()), "" if ended else value, at)
+    return StateItem(" ".join(found["thing"].split()), Aspect(found["aspect"].lower()), "" if ended else value)
 
 
 def render_state_line(thing: str, aspect: Aspect | None, value: str) -> str:

@@ -7,7 +7,7 @@ no item is there twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -76,6 +76,23 @@ def parse_items(given: object) -> tuple[str, ...]:
         if line:
             found.setdefault(casefold(line), line)
     return tuple(found.values())[:MOST_ITEMS]
+
+
+def keep_newest(items: Sequence[str]) -> tuple[str, ...]:
+    """Return the newest of short texts, each once, in their order."""
+    return tuple(reversed(parse_items(items[::-1])))
+
+
+def join_signals(first: Signals, second: Signals) -> Signals:
+    """Return the signals of two parts; what the second settled is no longer open. Of too many the newest stay."""
+    settled = set(map(casefold, second.resolved_threads))
+    still_open = tuple(text for text in first.open_threads if casefold(text) not in settled)
+    return Signals(
+        keep_newest(first.events + second.events),
+        keep_newest(first.state_changes + second.state_changes),
+        keep_newest(still_open + second.open_threads),
+        keep_newest(first.resolved_threads + second.resolved_threads),
+    )
 
 
 LONGEST_UPDATE = 1_200

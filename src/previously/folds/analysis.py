@@ -24,6 +24,8 @@ from previously.core.scene import (
     MOST_MENTIONS,
     Analysis,
     Signals,
+    join_signals,
+    keep_newest,
     parse_items,
     parse_settled,
     parse_signals,
@@ -299,24 +301,13 @@ def _ended(sentence: str) -> str:
 
 def join_analyses(earlier: Analysis, later: Analysis) -> Analysis:
     """The analysis of a fragment that was read in two parts. Where there is too much, what is later counts."""
-    settled = {casefold(one) for one in later.signals.resolved_threads}
-    still_open = [one for one in earlier.signals.open_threads if casefold(one) not in settled]
-    lists = {
-        name: _newest([*(still_open if name == "open_threads" else getattr(earlier.signals, name)), *new])
-        for name, new in ((name, getattr(later.signals, name)) for name in LISTS)
-    }
     return Analysis(
         summary_update=_cut(f"{earlier.summary_update} {later.summary_update}".strip()),
-        signals=Signals(**lists),
+        signals=join_signals(earlier.signals, later.signals),
         mentions=_mentions([*earlier.mentions, *later.mentions]),
-        contradictions=_newest([*earlier.contradictions, *later.contradictions]),
+        contradictions=keep_newest(earlier.contradictions + later.contradictions),
         settled=(*earlier.settled, *later.settled),
     )
-
-
-def _newest(items: Sequence[str]) -> tuple[str, ...]:
-    once = {casefold(one): one for one in items}
-    return parse_items(list(once.values())[-MOST_ITEMS:])
 
 
 def render_analysis(analysis: Analysis) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ from previously.core.scene import (
     Scene,
     Signals,
     find_type,
-    parse_items,
+    join_signals,
     parse_settled,
     parse_signals,
     render_settled,
@@ -163,28 +163,12 @@ def join_scenes(scenes: Iterable[Scene]) -> Scene:
     listed = list(scenes)
     signals = NO_SIGNALS
     for scene in listed:
-        signals = _both(signals, scene.signals)
+        signals = join_signals(signals, scene.signals)
     summary = " ".join(scene.summary for scene in listed if scene.summary)
     if estimate_tokens(summary) > MOST_SUMMARY_TOKENS:
         summary = join_summaries([scene.summary for scene in listed], MOST_SUMMARY_TOKENS)
     settled = tuple(one for scene in listed for one in scene.settled)
-    return Scene(summary, keep_newest(entry for scene in listed for entry in scene.entries), signals, settled)
-
-
-def _both(first: Signals, second: Signals) -> Signals:
-    """The signals of two parts; what the second settled is no longer open. Of too many the newest stay."""
-    settled = {one.casefold() for one in second.resolved_threads}
-    still = [one for one in first.open_threads if one.casefold() not in settled]
-    return Signals(
-        _newest(first.events, second.events),
-        _newest(first.state_changes, second.state_changes),
-        _newest(still, second.open_threads),
-        _newest(first.resolved_threads, second.resolved_threads),
-    )
-
-
-def _newest(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    return tuple(reversed(parse_items([*reversed(second), *reversed(first)])))
+    return Scene(summary, keep_newest_entries(entry for scene in listed for entry in scene.entries), signals, settled)
 
 
 _LIST = {"type": "array", "items": {"type": "string"}}
@@ -353,7 +337,7 @@ def dump_entry(entry: Described) -> dict[str, Any]:
     return {"name": entry.name, "type": entry.type, "keywords": list(entry.keywords), "content": entry.content}
 
 
-def keep_newest(entries: Iterable[Described]) -> tuple[Described, ...]:
+def keep_newest_entries(entries: Iterable[Described]) -> tuple[Described, ...]:
     """Each thing once, where it came first, as it was described last, with the keywords of all its descriptions."""
     found: dict[tuple[str, str], Described] = {}
     for one in entries:

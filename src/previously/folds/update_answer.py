@@ -24,7 +24,7 @@ from previously.core.note import (
     WishItem,
 )
 from previously.core.scripts import casefold
-from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, judge, strip_reasoning
+from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, clip_words, judge, strip_reasoning
 from previously.text.voice import is_refusal
 
 EPISODE, RECAP = "EPISODE", "RECAP"
@@ -205,7 +205,7 @@ class NoteReader:
         changed: set[str] = set()
         for line in lines:
             match = _THREAD.fullmatch(line)
-            text = _bounded(match["text"], LONGEST_ITEM) if match else ""
+            text = clip_words(match["text"], LONGEST_ITEM) if match else ""
             settled = match is not None and (match["change"] or "").lower() == "settled"
             if not match or not (text or settled):
                 self._drop(line, "a thread says new, now or settled, a message and its words")
@@ -244,7 +244,7 @@ class NoteReader:
                 self._drop(line, "a state is Thing / aspect: value, and the aspect one of the list")
                 continue
             thing, aspect = " ".join(match["thing"].split()), Aspect(match["aspect"].lower())
-            value = _bounded(match["value"], LONGEST_ITEM)
+            value = clip_words(match["value"], LONGEST_ITEM)
             ended = value.strip(" .").casefold() == "ended"
             numbers = self._numbers(match["at"])
             if not thing or (not numbers and not ended):
@@ -291,7 +291,7 @@ class NoteReader:
             if not match or not numbers or not names:
                 self._drop(line, "what was learnt has a message, names and words")
             elif len(found) < MOST_LEARNT:
-                found.append(LearntItem(names, _bounded(match["text"], LONGEST_ITEM), numbers[0]))
+                found.append(LearntItem(names, clip_words(match["text"], LONGEST_ITEM), numbers[0]))
         return tuple(found)
 
     def _lore(self, lines: Sequence[str]) -> tuple[LoreItem, ...]:
@@ -305,7 +305,7 @@ class NoteReader:
                 self._drop(line, "an entry is name | kind | words that call it up | text, with its message")
                 continue
             keywords = tuple(dict.fromkeys(one for one in _COMMAS.split(parts[2]) if one and one != "-"))[:8]
-            content = _bounded(" ".join(parts[3:]), LONGEST_ENTRY)
+            content = clip_words(" ".join(parts[3:]), LONGEST_ENTRY)
             if content and len(found) < MOST_LORE:
                 offsets = tuple(sorted(set(numbers)))
                 found[name.casefold()] = LoreItem(name, parts[1].casefold(), keywords or (name,), content, offsets)
@@ -333,7 +333,7 @@ class NoteReader:
             if not match or not by_user:
                 self._drop(line, "a wish names the message of a player")
             elif len(found) < MOST_WISHES:
-                found.append(WishItem(_bounded(match["text"], LONGEST_ITEM), by_user[0]))
+                found.append(WishItem(clip_words(match["text"], LONGEST_ITEM), by_user[0]))
         return tuple(found)
 
     def _ends(self, lines: Sequence[str]) -> tuple[int, ...]:
@@ -342,11 +342,6 @@ class NoteReader:
             match = _ENDS_AT.search(line)
             found.update(self._numbers(match["at"])[:1] if match else ())
         return tuple(sorted(found))
-
-
-def _bounded(text: str, longest: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
 def _names(text: str) -> tuple[str, ...]:

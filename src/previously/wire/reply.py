@@ -1,6 +1,6 @@
 """A model's reply as one value, and the events of which it is made, whatever the interface it came by.
 
-Each interface parses its objects into `ReplyEvent`s once (see `chat_reply`, `anthropic_reply`, `responses_reply`), and
+Each interface parses its objects into `ReplyEvent`s once (see `chat`, `anthropic_reply`, `responses_reply`), and
 `ReplyFold` adds them up. Pure and total: a fold takes any events in any order and never raises. Text is joined as
 clients join it, so what is remembered equals what was shown. Memory is bounded: texts of all choices together hold at
 most `max_bytes`, and what goes beyond is left out and marked as `truncated`.

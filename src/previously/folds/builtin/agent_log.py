@@ -28,6 +28,7 @@ from previously.folds.builtin.shell import (
     matters,
     only_looks,
 )
+from previously.text.cuts import clip
 
 
 class Sort(StrEnum):
@@ -358,7 +359,7 @@ def render_command(command: str) -> str:
     first, more, _ = command.strip().partition("\n")
     line = " ".join(first.split())
     if len(line) > LONGEST_COMMAND:
-        return f"{line[: LONGEST_COMMAND - 1].rstrip()}…"
+        return clip(line, LONGEST_COMMAND)
     return f"{line} …" if more and line else line
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from previously.text.cuts import clip
+
 LONGEST_READ = 6_000
 """Characters of a command that are looked at: what follows is text that is written somewhere."""
 
@@ -307,11 +309,11 @@ def find_error(output: str) -> str:
     thrown = [found["error"] for found in _EXCEPTION.finditer(text)]
     said = _said(text)
     if thrown:
-        return _bounded(thrown[-1])
+        return clip(thrown[-1].strip(), LONGEST_ERROR)
     if said is not None:
-        return _bounded(said)
+        return clip(said, LONGEST_ERROR)
     lines = [line.strip() for line in text.splitlines() if _tells(line)]
-    return _bounded(lines[-1]) if lines else ""
+    return clip(lines[-1], LONGEST_ERROR) if lines else ""
 
 
 def _said(text: str) -> str | None:
@@ -338,11 +340,6 @@ def _tells(line: str) -> bool:
     return bool(line.strip()) and len(line) < 2_000 and not _PROMPT.fullmatch(line)
 
 
-def _bounded(text: str) -> str:
-    line = text.strip()
-    return line if len(line) <= LONGEST_ERROR else f"{line[: LONGEST_ERROR - 1].rstrip()}…"
-
-
 def find_last_line(output: str) -> str:
     for line in reversed(cut_ends(output).splitlines()):
         if _tells(line) and not _SAYS_NOTHING.match(line.strip()):
@@ -363,4 +360,4 @@ def find_reported_errors(text: str) -> list[str]:
     """The errors that stand in a user's words or in what was pasted, each once."""
     found = [match["error"] for match in _EXCEPTION.finditer(text) if ":" in match["error"]]
     found += [match["error"].strip() for match in _SAID.finditer(text)]
-    return list(dict.fromkeys(map(_bounded, found)))
+    return list(dict.fromkeys(clip(error.strip(), LONGEST_ERROR) for error in found))

@@ -14,6 +14,7 @@ from previously.core.messages import Message, Role
 from previously.core.scripts import count_words
 from previously.folds.builtin.agent_log import is_observation
 from previously.folds.conversation.pins import read_user_words
+from previously.text.cuts import clip
 from previously.text.sentences import join_lines, split_sentences
 
 LONGEST_CLAIM = 280
@@ -167,7 +168,8 @@ def find_said_before(messages: Sequence[Message], at: int) -> str:
             return ""
         if message.role is Role.ASSISTANT and message.text.strip():
             sentences = split_sentences(join_lines(_FENCE.sub("\n", message.text[:_READ])))
-            return _cut(" ".join(" ".join(one.split()) for one in sentences if not _INTENDS.search(one)).strip())
+            own = " ".join(" ".join(one.split()) for one in sentences if not _INTENDS.search(one))
+            return clip(own.strip(), LONGEST_CLAIM)
     return ""
 
 
@@ -189,12 +191,12 @@ def _read(text: str, found: Claims) -> None:
             gave_up = bare
             continue
         if gave_up and not head:
-            found.gave_up.append(_cut(f"{gave_up} {bare}"))
+            found.gave_up.append(clip(f"{gave_up} {bare}", LONGEST_CLAIM))
             gave_up = ""
             continue
         if head or words > 70 or (words < 3 and bare.isascii()) or len(bare) > 3 * LONGEST_CLAIM:
             continue
-        bare = _cut(bare)
+        bare = clip(bare, LONGEST_CLAIM)
         if _sorted_out(bare, found):
             continue
         if _NEXT.match(bare) and not bare.endswith("?"):
@@ -210,10 +212,6 @@ def _read(text: str, found: Claims) -> None:
     if steps:
         found.next_steps = steps
     found.stuck = stuck
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST_CLAIM else f"{line[: LONGEST_CLAIM - 1].rstrip()}…"
 
 
 def _sorted_out(line: str, found: Claims) -> bool:
@@ -318,7 +316,7 @@ def find_goal(text: str) -> str:
         length += len(kept[-1]) + 1
     line = " ".join(kept) or " ".join(text.split())
     line = f"{line[:-1]}…" if line.endswith(":") else line
-    return line if len(line) <= LONGEST_GOAL else f"{line[: LONGEST_GOAL - 1].rstrip()}…"
+    return clip(line, LONGEST_GOAL)
 
 
 _ANYWHERE = re.compile(
@@ -360,7 +358,7 @@ def find_rules(text: str) -> list[str]:
     for sentence in split_sentences(join_lines(_TAG.sub("", _CODE.sub("\n", text)))):
         line = " ".join(sentence.split())
         if _is_rule(line):
-            found.append(line if len(line) <= LONGEST_RULE else f"{line[: LONGEST_RULE - 1].rstrip()}…")
+            found.append(clip(line, LONGEST_RULE))
         if len(found) >= MOST_RULES:
             break
     return list(dict.fromkeys(found))

@@ -26,6 +26,7 @@ from previously.core.versions import Kind
 from previously.folds.checks import shape
 from previously.folds.checks.shape import find_structure
 from previously.text.compare import GRAM, find_grams, measure_overlap, split_tokens
+from previously.text.cuts import clip
 from previously.text.language import find_language, find_wrong_language
 from previously.text.names import NOBODY, HeardNames, find_names, find_unheard, split_name
 from previously.text.numbers import COUNTS, LANGUAGES, find_numbers, find_values
@@ -374,5 +375,4 @@ class Refused:
 
 def clip_words(text: str, longest: int = 60) -> str:
     """A few words of a text for a reason, on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    return clip(" ".join(text.split()), longest)
