@@ -135,10 +135,10 @@ def add_sample(samples: Iterable[Sample], new: Sample | None) -> tuple[Sample, .
 
 def read_samples(value: object) -> tuple[Sample, ...]:
     """Return the samples that were stored as a list; whatever is no sample is passed over."""
-    found: tuple[Sample, ...] = ()
-    for one in value if isinstance(value, list) else ():
-        found = add_sample(found, Sample.from_json(one))
-    return found
+    samples: tuple[Sample, ...] = ()
+    for item in value if isinstance(value, list) else ():
+        samples = add_sample(samples, Sample.from_json(item))
+    return samples
 
 
 _MOST_ROUNDS = 15
@@ -346,10 +346,10 @@ def calibrate(samples: Iterable[Sample]) -> Calibration | None:
     per_message = min(max(round(numbers[-2]), 0), MOST_MESSAGE_TOKENS)
     per_request = min(max(round(numbers[-1]), 0), MOST_REQUEST_TOKENS)
     numbers, _ = _fit(usable, Prior(per_message, _CERTAIN), Prior(per_request, _CERTAIN))
-    told = _told(usable)
+    enough = _find_enough(usable)
     factors = [
         numbers[0] + own if known else max(numbers[0], margin)
-        for own, known, margin in zip(numbers[1:-2], told, MARGINS, strict=True)
+        for own, known, margin in zip(numbers[1:-2], enough, MARGINS, strict=True)
     ]
     return Calibration(tuple(map(_bounded, factors, LEAST_FACTORS)), per_message, per_request)
 
@@ -366,15 +366,15 @@ def find_estimate(name: str) -> Counter | None:
     """Return the counter with the name of an estimate, plain or calibrated; None for another name or an older rule."""
     if name == COUNTER:
         return ESTIMATE
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         return None
     try:
-        values = [float(value) for value in found[1].split("/")]
+        values = [float(value) for value in match[1].split("/")]
     except ValueError:
         return None
     calibration = _checked(
-        values * (len(SCRIPTS) if len(values) == 1 else 1), int(found[2] or MESSAGE_OVERHEAD_TOKENS), int(found[3] or 0)
+        values * (len(SCRIPTS) if len(values) == 1 else 1), int(match[2] or MESSAGE_OVERHEAD_TOKENS), int(match[3] or 0)
     )
     return Calibrated(calibration) if calibration else None
 
@@ -384,7 +384,7 @@ def _sizes_differ(samples: Sequence[Sample]) -> bool:
     return ordered[-2] >= _UNLIKE * ordered[1]
 
 
-def _told(samples: Sequence[Sample]) -> list[bool]:
+def _find_enough(samples: Sequence[Sample]) -> list[bool]:
     """Return of each script, whether there is enough of it to tell its factor."""
     shares = zip(*([weight / (1_000 * one.weighed) for weight in one.weights] for one in samples), strict=True)
     return [sum(column) / len(samples) >= _ENOUGH_TO_TELL for column in shares]
@@ -393,14 +393,16 @@ def _told(samples: Sequence[Sample]) -> list[bool]:
 def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[list[float], float]:
     """Return the common factor, what each script's adds to it (or, of those too rare to tell, its margin), and
     overheads."""
-    told = _told(samples)
-    own = [Prior(0, _SPREAD) if known else Prior(margin, _CERTAIN) for known, margin in zip(told, MARGINS, strict=True)]
+    enough = _find_enough(samples)
+    own = [
+        Prior(0, _SPREAD) if known else Prior(margin, _CERTAIN) for known, margin in zip(enough, MARGINS, strict=True)
+    ]
     rows, ratios = [], []
-    for one in samples:
-        shares = [weight / (1_000 * one.weighed) for weight in one.weights]
-        common = sum(share for share, known in zip(shares, told, strict=True) if known)
-        rows.append([common, *shares, one.messages / one.weighed, 1 / one.weighed])
-        ratios.append((one.reported - one.fixed) / one.weighed)
+    for sample in samples:
+        shares = [weight / (1_000 * sample.weighed) for weight in sample.weights]
+        common = sum(share for share, known in zip(shares, enough, strict=True) if known)
+        rows.append([common, *shares, sample.messages / sample.weighed, 1 / sample.weighed])
+        ratios.append((sample.reported - sample.fixed) / sample.weighed)
     return fit_numbers(rows, ratios, [_COMMON, *own, message, request], _NOISE)
 
 

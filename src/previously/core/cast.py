@@ -69,10 +69,10 @@ def cut_line(text: str, longest: int = LONGEST_FACT) -> str:
 
 def drop_repeats(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """Return the facts without those that say the same in the same words; the first of them stays."""
-    found: dict[str, Fact] = {}
+    facts_by_text: dict[str, Fact] = {}
     for fact in facts:
-        found.setdefault(casefold(fact.text), fact)
-    return tuple(found.values())
+        facts_by_text.setdefault(casefold(fact.text), fact)
+    return tuple(facts_by_text.values())
 
 
 def parse_knowledge(text: str) -> Knowledge:

@@ -51,8 +51,8 @@ class Settled:
 def parse_settled(given: object) -> tuple[Settled, ...]:
     """Return the settled threads in what a version holds; what is none is passed over."""
     items = given if isinstance(given, list) else ()
-    found = ((item.get("thread"), item.get("text")) for item in items if isinstance(item, Mapping))
-    return tuple(Settled(thread, text) for thread, text in found if isinstance(thread, str) and isinstance(text, str))
+    pairs = ((item.get("thread"), item.get("text")) for item in items if isinstance(item, Mapping))
+    return tuple(Settled(thread, text) for thread, text in pairs if isinstance(thread, str) and isinstance(text, str))
 
 
 def render_settled(settled: Iterable[Settled]) -> dict[str, list[dict[str, str]]]:
@@ -70,12 +70,12 @@ def parse_signals(given: Mapping[str, Any]) -> Signals:
 def parse_items(given: object) -> tuple[str, ...]:
     """Return a list of short texts, trimmed, each once whatever its case, at most `MOST_ITEMS`."""
     items: Iterable[object] = (given,) if isinstance(given, str) else given if isinstance(given, list | tuple) else ()
-    found: dict[str, str] = {}
+    lines: dict[str, str] = {}
     for item in items:
         line = " ".join(item.split())[:LONGEST_ITEM].strip() if isinstance(item, str) else ""
         if line:
-            found.setdefault(casefold(line), line)
-    return tuple(found.values())[:MOST_ITEMS]
+            lines.setdefault(casefold(line), line)
+    return tuple(lines.values())[:MOST_ITEMS]
 
 
 def keep_newest(items: Sequence[str]) -> tuple[str, ...]:

@@ -125,10 +125,10 @@ class AnalysisFold(NoteFold):
 
     def judge_text(self, text: str) -> Accepted | Refused:
         """Return what a model's answer notes, with what was noted of the parts before."""
-        found = find_object(text)
-        if isinstance(found, Refused):
-            return found
-        analysis = read_analysis(found)
+        given = find_object(text)
+        if isinstance(given, Refused):
+            return given
+        analysis = read_analysis(given)
         signals, settled = name_threads(analysis.signals, self.context.threads)
         analysis = replace(analysis, signals=signals, settled=settled)
         if is_refusal(analysis.summary_update) and analysis.signals.is_empty:
@@ -137,7 +137,7 @@ class AnalysisFold(NoteFold):
             return refuse_shape("it notes nothing; write at least summary_update")
         update, again = self._without_retelling(analysis.summary_update)
         warnings = [f"told before, left out: {again[0][:80]}"] if again else []
-        faults = [f"{name} has {count} items, of which {MOST_ITEMS} count" for name, count in find_overfull(found)]
+        faults = [f"{name} has {count} items, of which {MOST_ITEMS} count" for name, count in find_overfull(given)]
         if not update:
             faults.append("summary_update is empty, or only tells the story so far again")
             update = derive_update(analysis.signals)
@@ -166,9 +166,9 @@ class AnalysisFold(NoteFold):
         find_strangers = build_stranger_finder(self.context, self.delta, self.so_far)
 
         def is_heard(text: str) -> bool:
-            found = find_strangers(text)
-            strangers.extend(found)
-            return not found
+            unheard = find_strangers(text)
+            strangers.extend(unheard)
+            return not unheard
 
         is_heard(analysis.summary_update)
         lists = {name: tuple(filter(is_heard, getattr(analysis.signals, name))) for name in LISTS}
@@ -205,9 +205,9 @@ _COMMAS = re.compile(r"[,;|\n]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def read_analysis(found: Mapping[str, Any]) -> Analysis:
+def read_analysis(answer: Mapping[str, Any]) -> Analysis:
     """The analysis in a JSON object, whatever a model made of the shape it was asked for."""
-    given = _by_name(found)
+    given = _by_name(answer)
     signals = Signals(**{name: _items(given.get(name)) for name in LISTS})
     update = " ".join(read_text_value(given.get("summary_update")).split())
     return Analysis(
@@ -218,17 +218,17 @@ def read_analysis(found: Mapping[str, Any]) -> Analysis:
     )
 
 
-def find_overfull(found: Mapping[str, Any]) -> list[tuple[str, int]]:
+def find_overfull(answer: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Return the lists of a JSON object that have more items than are kept, and how many each has."""
-    given = _by_name(found)
+    given = _by_name(answer)
     counts = ((name, given.get(name)) for name in (*LISTS, "contradictions"))
     return [(name, len(items)) for name, items in counts if isinstance(items, list) and len(items) > MOST_ITEMS]
 
 
-def _by_name(found: Mapping[str, Any]) -> dict[str, Any]:
+def _by_name(answer: Mapping[str, Any]) -> dict[str, Any]:
     """The values under the names they should have; what lies one object deeper is taken up."""
     named: dict[str, Any] = {}
-    for key, value in found.items():
+    for key, value in answer.items():
         name = re.sub(r"[\s\-]+", "_", _CAMEL.sub("_", str(key)).strip().lower())
         name = _OTHER_NAMES.get(name, name)
         if isinstance(value, Mapping):
@@ -244,13 +244,13 @@ def _items(given: object) -> tuple[str, ...]:
 
 
 def _mentions(given: object) -> tuple[str, ...]:
-    found: dict[str, str] = {}
+    mentions: dict[str, str] = {}
     names = _COMMAS.split(given) if isinstance(given, str) else _texts(given)
-    for one in names:
-        name = " ".join(one.split()).strip(" .,;:")
+    for mention in names:
+        name = " ".join(mention.split()).strip(" .,;:")
         if _says_something(name) and len(name) <= 80:
-            found.setdefault(casefold(name), name)
-    return tuple(found.values())[:MOST_MENTIONS]
+            mentions.setdefault(casefold(name), name)
+    return tuple(mentions.values())[:MOST_MENTIONS]
 
 
 def _texts(given: object) -> Iterable[str]:
@@ -325,20 +325,20 @@ def render_analysis(analysis: Analysis) -> str:
 def parse_analysis(text: str) -> Analysis:
     """The analysis in a text that was kept, as it was kept; an empty one where it cannot be read."""
     try:
-        found = json.loads(text)
+        kept = json.loads(text)
     except (ValueError, RecursionError):
         return Analysis("")
-    if not isinstance(found, Mapping):
+    if not isinstance(kept, Mapping):
         return Analysis("")
-    update = found.get("summary_update")
-    mentions = found.get("mentions")
+    update = kept.get("summary_update")
+    mentions = kept.get("mentions")
     names = [one for one in mentions if isinstance(one, str)] if isinstance(mentions, list) else []
     return Analysis(
         summary_update=update if isinstance(update, str) else "",
-        signals=parse_signals(found),
+        signals=parse_signals(kept),
         mentions=tuple(names[:MOST_MENTIONS]),
-        contradictions=parse_items(found.get("contradictions")),
-        settled=parse_settled(found.get("settled")),
+        contradictions=parse_items(kept.get("contradictions")),
+        settled=parse_settled(kept.get("settled")),
     )
 
 

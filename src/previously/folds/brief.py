@@ -121,9 +121,9 @@ class BriefFold(NoteFold):
         return self._accept(extend_brief(brief, constraints=missing), [])
 
     def _accept(self, brief: Brief, warnings: list[str]) -> Accepted:
-        found = bound_brief(redact_brief(brief), self.most_tokens)
-        shed = [f"left out for want of room: {one[:80]}" for one in found.shed]
-        return Accepted(render_brief(found.brief), warnings=(*warnings, *shed))
+        bounded = bound_brief(redact_brief(brief), self.most_tokens)
+        shed = [f"left out for want of room: {one[:80]}" for one in bounded.shed]
+        return Accepted(render_brief(bounded.brief), warnings=(*warnings, *shed))
 
     def _refused(self, answer: str, text: str, brief: Brief) -> Refused | None:
         if not text:
@@ -160,8 +160,8 @@ class BriefFold(NoteFold):
         asked = "\n".join(one.text for one in self.delta if one.role is Role.USER).casefold()
 
         def about_itself(item: str) -> bool:
-            found = _OF_FOLDING.search(item)
-            return found is not None and found.group().casefold() not in asked
+            match = _OF_FOLDING.search(item)
+            return match is not None and match.group().casefold() not in asked
 
         dropped = [one for one in brief.items() if about_itself(one)]
         if not dropped:

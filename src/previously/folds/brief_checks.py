@@ -101,11 +101,11 @@ def bound_brief(brief: Brief, most_tokens: int) -> BoundedBrief:
         brief = _clipped(brief, longest, _CUT_FIRST)
         if estimate_tokens(render_brief(brief)) <= most_tokens:
             return BoundedBrief(brief)
-    held = _Held(brief)
+    left = _Held(brief)
     for name, kept in _ORDER:
-        if held.shed(name, kept, most_tokens):
+        if left.shed(name, kept, most_tokens):
             break
-    return _to_the_word(held, most_tokens)
+    return _to_the_word(left, most_tokens)
 
 
 class _Held:
@@ -155,23 +155,23 @@ def _is_of(item: str, what: str) -> bool:
             return True
 
 
-def _to_the_word(held: _Held, most: int) -> BoundedBrief:
+def _to_the_word(kept: _Held, most: int) -> BoundedBrief:
     """The last resort: what cannot go is cut, by half and half again."""
-    brief, longest = held.brief(), 8_000
+    brief, longest = kept.brief(), 8_000
     left = brief.items()
     while estimate_tokens(render_brief(brief)) > most and longest > 8:
         longest //= 2
         brief = _clipped(brief, longest, tuple(TITLES))
     if estimate_tokens(render_brief(brief)) > most:
-        return BoundedBrief(Brief(), (*held.gone, *left))
-    return BoundedBrief(brief, tuple(held.gone))
+        return BoundedBrief(Brief(), (*kept.gone, *left))
+    return BoundedBrief(brief, tuple(kept.gone))
 
 
 def _clipped(brief: Brief, longest: int, names: tuple[str, ...]) -> Brief:
-    def cut(one: str) -> str:
+    def cut(item: str) -> str:
         # The user's own words and what did not work are cut only when everything is.
-        spared = names == _CUT_FIRST and (one.startswith(_USER_WORDS) or is_failure(one))
-        return one if spared else clip(one, longest)
+        spared = names == _CUT_FIRST and (item.startswith(_USER_WORDS) or is_failure(item))
+        return item if spared else clip(item, longest)
 
     return Brief(**{name: tuple(cut(one) if name in names else one for one in getattr(brief, name)) for name in TITLES})
 
@@ -206,7 +206,7 @@ def restore_facts(brief: Brief, sure: Brief, earlier: Brief, pins: Iterable[str]
     lower = text.casefold()
     rules = [_words(one) for one in (*brief.constraints, *brief.goal)]
     items = [_words(one) for one in brief.items()]
-    held = set(earlier.items())
+    known = set(earlier.items())
     decided = [one for one in sure.decisions if not _is_said(_bare(one), lower, items)]
     asked = [one for one in sure.goal if not _is_said(_bare(one), lower, items)]
     first = [one for one in asked if one in sure.goal[:1]]  # what all began with, before what a model makes of it
@@ -225,20 +225,20 @@ def restore_facts(brief: Brief, sure: Brief, earlier: Brief, pins: Iterable[str]
         "in_progress": [] if brief.in_progress else list(sure.in_progress),
         "next_steps": [one for one in sure.next_steps if not _is_said(one, lower, items)],
         "context": [
-            one for one in sure.context if _belongs(one, one in held, text) and not _is_said(_bare(one), lower, items)
+            one for one in sure.context if _belongs(one, one in known, text) and not _is_said(_bare(one), lower, items)
         ],
         "files": _files(sure, text),
     }
-    told = replace(brief, goal=(*first, *brief.goal))
-    return extend_brief(told, **missing), (*first, *(one for found in missing.values() for one in found))
+    with_goal = replace(brief, goal=(*first, *brief.goal))
+    return extend_brief(with_goal, **missing), (*first, *(one for found in missing.values() for one in found))
 
 
-def _belongs(item: str, held: bool, text: str) -> bool:
+def _belongs(item: str, known: bool, text: str) -> bool:
     """Return whether an item of the context is to be put back: a request, and what holds something exact that is
     missing."""
     if item.startswith(EARLIER_REQUEST):
         return True
-    sure = held or item.startswith((REPORTED, REMARK, "http"))
+    sure = known or item.startswith((REPORTED, REMARK, "http"))
     return sure and bool(find_identifiers(item)) and not _all_in(item, text)
 
 

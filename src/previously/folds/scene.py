@@ -112,10 +112,10 @@ class SceneFold(NoteFold):
 
     def judge_text(self, text: str) -> Accepted | Refused:
         """The scene in an answer, with what was noted so far; or every fault of it in one sentence."""
-        found = find_object(text)
-        if isinstance(found, Refused):
-            return found
-        given = forgive_shape(found)
+        answer = find_object(text)
+        if isinstance(answer, Refused):
+            return answer
+        given = forgive_shape(answer)
         validation = validate_scene(given)
         if not validation.valid:
             return refuse_shape(list_faults(validation.faults))
@@ -137,8 +137,8 @@ class SceneFold(NoteFold):
         while estimate_tokens(summary) > MOST_SUMMARY_TOKENS and words > 1:
             words //= 2
             summary = quote(earlier.summary, self.delta, self.first, words)
-        told = cut_to_tokens(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
-        return Accepted(render_scene(replace(earlier, summary=told)))
+        bounded = cut_to_tokens(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
+        return Accepted(render_scene(replace(earlier, summary=bounded)))
 
     def _without_strangers(self, scene: Scene) -> tuple[Scene, list[str]]:
         """Return a scene without entries of people nobody has heard of, and the names that stand nowhere. What else
@@ -237,8 +237,8 @@ def _lines(value: object, deeper: int = 3) -> list[str]:
     if isinstance(value, Mapping):
         inside = [(name, "; ".join(_lines(inner, deeper - 1))) for name, inner in value.items()]
         return [f"{name}: {said}" for name, said in inside if said]
-    found = [_said(item, deeper) if isinstance(item, Mapping) else _lines(item, deeper - 1) for item in value]
-    return [line for lines in found for line in lines]
+    listed = [_said(item, deeper) if isinstance(item, Mapping) else _lines(item, deeper - 1) for item in value]
+    return [line for lines in listed for line in lines]
 
 
 def _said(item: Mapping[str, Any], deeper: int) -> list[str]:
@@ -285,8 +285,8 @@ def read_scene(given: Mapping[str, Any]) -> Scene:
     """The scene in an object that has its shape; what has not is passed over."""
     summary = given.get("summary")
     entries = given.get("lorebooks")
-    found = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
-    described = tuple(one for one in found if one.name)
+    things = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
+    described = tuple(one for one in things if one.name)
     return Scene(read_text_value(summary), described, parse_signals(given), parse_settled(given.get("settled")))
 
 
@@ -303,12 +303,12 @@ def _described(given: Mapping[str, Any]) -> Described:
 
 def list_once(texts: Iterable[str]) -> tuple[str, ...]:
     """Texts on one line, none empty, each once whatever its case."""
-    found: dict[str, str] = {}
+    lines: dict[str, str] = {}
     for text in texts:
         line = " ".join(text.split())
         if line:
-            found.setdefault(casefold(line), line)
-    return tuple(found.values())
+            lines.setdefault(casefold(line), line)
+    return tuple(lines.values())
 
 
 def parse_scene(text: str) -> Scene:
@@ -339,12 +339,14 @@ def dump_entry(entry: Described) -> dict[str, Any]:
 
 def keep_newest_entries(entries: Iterable[Described]) -> tuple[Described, ...]:
     """Each thing once, where it came first, as it was described last, with the keywords of all its descriptions."""
-    found: dict[tuple[str, str], Described] = {}
-    for one in entries:
-        known = found.get(build_thing_key(one))
-        both = replace(one, name=known.name, keywords=list_once([*known.keywords, *one.keywords])) if known else one
-        found[build_thing_key(one)] = both
-    return tuple(found.values())
+    newest: dict[tuple[str, str], Described] = {}
+    for entry in entries:
+        known = newest.get(build_thing_key(entry))
+        both = (
+            replace(entry, name=known.name, keywords=list_once([*known.keywords, *entry.keywords])) if known else entry
+        )
+        newest[build_thing_key(entry)] = both
+    return tuple(newest.values())
 
 
 def build_thing_key(entry: Described) -> tuple[str, str]:
@@ -354,11 +356,11 @@ def build_thing_key(entry: Described) -> tuple[str, str]:
 
 def unite_entries(entries: Iterable[Described]) -> tuple[Described, ...]:
     """Each thing once, where it came first: the keywords of all its descriptions, and every sentence of them once."""
-    found: dict[tuple[str, str], Described] = {}
-    for one in entries:
-        known = found.get(build_thing_key(one))
-        found[build_thing_key(one)] = one if known is None else _unite(known, one)
-    return tuple(found.values())
+    united: dict[tuple[str, str], Described] = {}
+    for entry in entries:
+        known = united.get(build_thing_key(entry))
+        united[build_thing_key(entry)] = entry if known is None else _unite(known, entry)
+    return tuple(united.values())
 
 
 def _unite(first: Described, second: Described) -> Described:

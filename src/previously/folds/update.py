@@ -314,20 +314,20 @@ class UpdateFold(FoldDefaults):
     def take_run(self, runs: Sequence[tuple[Message, ...]], so_far: str) -> UpdateFold:
         """Return the same for the first of the runs that are left to ask, after this recap. Pieces of a message that
         was cut all stand where the message stands."""
-        left = sum(len(render_message(one)) for run in runs for one in run)
+        left = sum(len(render_message(message)) for run in runs for message in run)
         places = self.offsets or range(len(self.delta))
         starts, at = [], 0
-        for one in self.delta:
+        for message in self.delta:
             starts.append(at)
-            at += len(render_message(one))
+            at += len(render_message(message))
         at -= left  # how much of all was read before these runs
-        found: list[int] = []
-        for one in runs[0]:
-            found.append(places[max(0, bisect_right(starts, at) - 1)] if render_message(one) else 0)
-            at += len(render_message(one))
+        offsets: list[int] = []
+        for message in runs[0]:
+            offsets.append(places[max(0, bisect_right(starts, at) - 1)] if render_message(message) else 0)
+            at += len(render_message(message))
         closing = self.closing if len(runs) == 1 else None  # only the last run ends the chapter
         context = replace(self.context, recap=so_far)
-        return replace(self, delta=runs[0], offsets=tuple(found), context=context, closing=closing)
+        return replace(self, delta=runs[0], offsets=tuple(offsets), context=context, closing=closing)
 
     def take_first_step(self) -> UpdateFold:
         """Return the question for the texts. The lists are due by themselves then."""

@@ -278,13 +278,13 @@ class _Log:
             fields["lines"] = [line.id for line in step.lines[1:]]
         if boundary := self.boundaries.get(str(first.get("parentUuid"))):
             fields["boundary"] = boundary
-        told = self._with(draft, fields)
+        marked = self._with(draft, fields)
         if first.get("isCompactSummary") or draft.message.text.startswith(SUMMARY_BEGINS):
-            told = add_marks(told, **{COMPACTION: "summary"})
+            marked = add_marks(marked, **{COMPACTION: "summary"})
         results = [
             self._with(self.drafts[line.id], _select_fields(self.items[line.id], header)) for line in step.results
         ]
-        return [told, *results]
+        return [marked, *results]
 
     def _with(self, draft: Draft, fields: Item) -> Draft:
         return self.kept.with_extra(draft, **{KEY: fields}) if fields else draft

@@ -153,9 +153,9 @@ def make_outline(
 
 def make_mask(positions: Collection[int] | Positions, length: int) -> Mask:
     """Return a mask of these positions; those that are not on the path say nothing."""
-    found = positions if isinstance(positions, np.ndarray) else np.fromiter(positions, np.int64)
+    places = positions if isinstance(positions, np.ndarray) else np.fromiter(positions, np.int64)
     mask = np.zeros(length, np.bool_)
-    mask[found[(found >= 0) & (found < length)]] = True
+    mask[places[(places >= 0) & (places < length)]] = True
     return mask
 
 

@@ -160,8 +160,8 @@ def search(
 
 def _witnessed(index: StoryIndex, path: PathEntries, witness: str) -> Mask:
     terms = (EVERYONE, make_witness_term(witness))
-    found = [join_blocks(blocks, POSTING)[0] for blocks in index.postings(terms).values()]
-    entries = np.concatenate(found) if found else np.zeros(0, np.int64)
+    blocks_of = [join_blocks(blocks, POSTING)[0] for blocks in index.postings(terms).values()]
+    entries = np.concatenate(blocks_of) if blocks_of else np.zeros(0, np.int64)
     return make_mask(path.positions_of(entries), len(path))
 
 
@@ -307,9 +307,9 @@ def choose_hits(
     taken: list[Hit] = []
     left = budget
     while waiting:
-        held, number, hit = heapq.heappop(waiting)
+        price, number, hit = heapq.heappop(waiting)
         now = -value(hit)
-        if now > held:
+        if now > price:
             heapq.heappush(waiting, (now, number, hit))
         elif costs[hit.position] <= left:
             left -= costs[hit.position]
@@ -339,7 +339,7 @@ def make_passages(
     ]
 
 
-def render_line(position: int, told: Quoted) -> str:
+def render_line(position: int, quoted: Quoted) -> str:
     """Return a message as a passage: place, day, speaker, words."""
-    place = f"message {position}" + (f", {day}" if (day := render_day(told.at)) else "")
-    return f"[{place}] {told.speaker}: {told.text}" if told.speaker else f"[{place}] {told.text}"
+    place = f"message {position}" + (f", {day}" if (day := render_day(quoted.at)) else "")
+    return f"[{place}] {quoted.speaker}: {quoted.text}" if quoted.speaker else f"[{place}] {quoted.text}"

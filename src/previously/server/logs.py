@@ -82,7 +82,7 @@ class RequestLog:
         route = find_route(scope["path"])
         self._metrics.requests.add(route=route, status=seen.status)
         caller = scope.get(CALLER)
-        told = {
+        fields = {
             "id": note.id,
             "method": scope["method"] if scope["method"] in METHODS else OTHER,
             "route": route,
@@ -93,8 +93,8 @@ class RequestLog:
             "bytes": seen.bytes,
         }
         if not seen.complete and not note.read:
-            told["cut"] = True  # the client went, or the answer could not be finished
-        requests_log.info("request", extra={"told": told})
+            fields["cut"] = True  # the client went, or the answer could not be finished
+        requests_log.info("request", extra={"told": fields})
 
 
 class _Response:

@@ -134,8 +134,8 @@ class Metrics:
         """Return all of it, as Prometheus reads it."""
         lines = ["# HELP previously_info The version.", "# TYPE previously_info gauge"]
         lines.append(_line("previously_info", {"version": __version__}, 1))
-        for one in vars(self).values():
-            lines += [f"# HELP {one.name} {one.says}", f"# TYPE {one.name} {one.kind}", *one.lines()]
+        for metric in vars(self).values():
+            lines += [f"# HELP {metric.name} {metric.says}", f"# TYPE {metric.name} {metric.kind}", *metric.lines()]
         return "\n".join(lines) + "\n"
 
 
@@ -147,9 +147,9 @@ def make_metrics_route(metrics: Metrics) -> Route:
 
 
 def _line(name: str, labels: Mapping[str, str], value: float) -> str:
-    told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
     number = str(int(value)) if value == int(value) else repr(float(value))
-    return f"{name}{{{told}}} {number}" if told else f"{name} {number}"
+    return f"{name}{{{pairs}}} {number}" if pairs else f"{name} {number}"
 
 
 def _escaped(text: str) -> str:

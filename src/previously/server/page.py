@@ -157,11 +157,11 @@ def _key(name: str) -> Html:
 
 def _runs(items: Sequence[Item]) -> Iterator[tuple[str, list[Span], int, str]]:
     """Yield items with the same reason one after another, taken together: section, spans, tokens, reason."""
-    told = [
+    rows = [
         (one.section.value, one.reason if one.score is None else f"{one.reason} (score {one.score:.2f})", one)
         for one in items
     ]
-    for (section, why), group in groupby(told, key=lambda one: one[:2]):
+    for (section, why), group in groupby(rows, key=lambda one: one[:2]):
         run = [one for _, _, one in group]
         spans: list[Span] = []
         for span in sorted(span for one in run for span in one.sources):
@@ -266,12 +266,12 @@ def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
         memory = memory_of(get_caller(request.scope).owner)
         try:
             wanted = int(request.path_params["number"])
-            found = [info for info in await memory.stories() if info.key.story == wanted]
-            if not found:
+            infos = [info for info in await memory.stories() if info.key.story == wanted]
+            if not infos:
                 return _sent(render_message_page("Not found", "There is no such story here."), 404)
             get_note(request.scope).story = wanted
-            opened = await memory.story(found[0].name, create=False)
-            return _sent(render_story_page(found[0], await opened.last_view(), await opened.log()))
+            opened = await memory.story(infos[0].name, create=False)
+            return _sent(render_story_page(infos[0], await opened.last_view(), await opened.log()))
         except BadInput:
             return _sent(render_message_page("Not found", "There is no such story here."), 404)  # forgotten meanwhile
         except PreviouslyError:

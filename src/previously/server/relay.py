@@ -175,10 +175,10 @@ async def _pass_stream(
     outcome: RelayOutcome,
     again: Again | None,
 ) -> Outgoing | None:
-    held = HeldStream(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
+    stream = HeldStream(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
     try:
         if hearing and again:
-            await held.look(hearing)
+            await stream.look(hearing)
             if (failed := hearing.failed) is not None and (other := await again(400, _write_error_body(failed))):
                 return other
         start = {
@@ -187,7 +187,7 @@ async def _pass_stream(
             "headers": [*select_headers(response.headers), *out.told],
         }
         await send(start)
-        async for chunk, heard in held.all():
+        async for chunk, heard in stream.all():
             outcome.sent += len(chunk)
             if hearing and not heard:
                 hearing.feed(chunk)
@@ -197,7 +197,7 @@ async def _pass_stream(
                 await _say_broken(send, out, "The upstream sends without end.")
                 return None
     finally:
-        held.let_go()
+        stream.let_go()
     if not outcome.sent:
         outcome.broken, outcome.sent = True, 1
         await _say_broken(send, out, "The upstream's answer is empty.")

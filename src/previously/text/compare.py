@@ -129,10 +129,10 @@ def diff_words(old: str, new: str) -> list[WordChange]:
     return changes
 
 
-def find_common_front(one: str, other: str) -> str:
+def find_common_front(text: str, other: str) -> str:
     """Return what two texts begin with."""
-    longest = min(len(one), len(other))
-    return one[: next((at for at in range(longest) if one[at] != other[at]), longest)]
+    longest = min(len(text), len(other))
+    return text[: next((at for at in range(longest) if text[at] != other[at]), longest)]
 
 
 _LEAST = 4
@@ -151,7 +151,7 @@ def find_residue(removed: Sequence[str], kept: Sequence[str], text: str) -> list
 
 def _words(gone: str, left: str, text: str) -> list[str]:
     kept, standing = make_keys(left), make_keys(text)
-    found = [
+    words = [
         strip_possessive(word)
         for word in WORD.findall(gone)
         if (key := make_key(word)) in standing
@@ -161,7 +161,7 @@ def _words(gone: str, left: str, text: str) -> list[str]:
         and (len(key) >= _LEAST or (word[0].isupper() and len(key) > 1))
     ]
     pieces = [run[at : at + 2] for run in _PAIRS.findall(gone) for at in range(len(run) - 1)] + _WHOLE.findall(gone)
-    return found + [piece for piece in pieces if piece in text and piece not in left]
+    return words + [piece for piece in pieces if piece in text and piece not in left]
 
 
 def _numbers(gone: str, left: str, text: str) -> list[str]:
@@ -173,9 +173,9 @@ def _numbers(gone: str, left: str, text: str) -> list[str]:
 
 def _quotes(gone: str, left: str, text: str) -> list[str]:
     kept, standing = f" {' '.join(split_tokens(left))} ", f" {' '.join(split_tokens(text))} "
-    found: list[str] = []
+    quotes: list[str] = []
     for match in QUOTED.finditer(gone):
         flat = f" {' '.join(split_tokens(match.group()))} "
         if flat.count(" ") > 2 and flat in standing and flat not in kept:
-            found.append(match.group()[1:-1].strip())
-    return found
+            quotes.append(match.group()[1:-1].strip())
+    return quotes

@@ -233,8 +233,8 @@ def _german_value(word: str) -> int | None:
     if value is not None:
         return value
     for scale, size in (("tausend", 1_000), ("hundert", 100)):
-        before, found, after = word.partition(scale)
-        if not found or word == scale:
+        before, parted, after = word.partition(scale)
+        if not parted or word == scale:
             continue
         times = _german_value(before) if before else 1
         rest = 0 if after in ("", "ste", "sten", "ster", "stes") else _german_value(after.removeprefix("und"))

@@ -232,13 +232,13 @@ def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counte
     """Return the memories without lines that this view has no use for, and without persons beyond their share."""
     tests = {Section.THREADS: _tells_thread, Section.STATE: _tells_state, Section.LORE: _tells_person}
     chosen, persons = list[Remembered](), scale_row(beside.budget_tokens, PERSONS_TOKENS)
-    for one in memories:
-        test = tests.get(one.section)
-        if test and not one.by_hand and not test(one, beside):
+    for memory in memories:
+        test = tests.get(memory.section)
+        if test and not memory.by_hand and not test(memory, beside):
             continue
-        persons -= counter.tokens(one.text) if one.kind == PERSON else 0
-        if one.kind != PERSON or persons >= 0:
-            chosen.append(one)
+        persons -= counter.tokens(memory.text) if memory.kind == PERSON else 0
+        if memory.kind != PERSON or persons >= 0:
+            chosen.append(memory)
     return chosen
 
 

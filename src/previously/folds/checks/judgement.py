@@ -179,9 +179,9 @@ def _is_heard(value: float, material: CheckMaterial) -> bool:
 def _people(material: CheckMaterial) -> list[str]:
     """Return whom a text of these messages should name: who is spoken of again and again, and where these are few, who
     speaks. Whoever only speaks may be a player, who is told of by another name."""
-    told = "\n".join(material.texts)
-    times = Counter(WORD.findall(told))
-    named = dict.fromkeys(words[-1] for name in find_names(told, material.language) if (words := split_name(name)))
+    story = "\n".join(material.texts)
+    times = Counter(WORD.findall(story))
+    named = dict.fromkeys(words[-1] for name in find_names(story, material.language) if (words := split_name(name)))
     often = sorted((name for name in named if times[name] >= OFTEN), key=lambda name: -times[name])[:MOST_PEOPLE]
     if len(often) >= LEAST_PEOPLE:
         return often
@@ -225,8 +225,8 @@ _GESTURE = re.compile(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
 def copies_story(material: CheckMaterial, text: str) -> bool:
     """Return whether the answer is the transcript again: nearly all of it copied, in runs as long as messages."""
     words = len(split_tokens(text))
-    found = measure_overlap(text, " ".join(material.texts))
-    return words > 4 * GRAM and found.share >= COPIED and found.longest >= min(LONG_RUN, 0.6 * words)
+    overlap = measure_overlap(text, " ".join(material.texts))
+    return words > 4 * GRAM and overlap.share >= COPIED and overlap.longest >= min(LONG_RUN, 0.6 * words)
 
 
 def plays_on(material: CheckMaterial, text: str) -> bool:
@@ -266,27 +266,29 @@ class CheckMaterial:
 @lru_cache(maxsize=_KEPT)
 def gather_material(asked: TextRequest) -> CheckMaterial:
     """Gather what an answer may be made of."""
-    told = tuple(message for message in asked.delta if message.role is not Role.SYSTEM and read_text(message).strip())
-    texts = tuple(read_text(message) for message in told)
-    speakers = "\n".join(dict.fromkeys(message.speaker for message in told if message.speaker))
+    messages = tuple(
+        message for message in asked.delta if message.role is not Role.SYSTEM and read_text(message).strip()
+    )
+    texts = tuple(read_text(message) for message in messages)
+    speakers = "\n".join(dict.fromkeys(message.speaker for message in messages if message.speaker))
     story = "\n".join([asked.previous, speakers, *texts, *asked.sources])
     language = find_language("\n".join([asked.previous, *texts])) or "English"
     words = count_words(asked.previous) + sum(map(count_words, texts))
     # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
     values = find_values(story, language) | find_values(story.replace(",", " "), language)
-    return CheckMaterial(told, texts, story, language, HeardNames([story]), values, words)
+    return CheckMaterial(messages, texts, story, language, HeardNames([story]), values, words)
 
 
 def reckons(material: CheckMaterial, value: float) -> bool:
     """Return whether a value is the sum or the difference of two that stand in one message, or in two that follow one
     another: sixty paid of a hundred and sixty leave a hundred, and the story need not say so."""
-    found: set[float] = set()
+    before: set[float] = set()
     for text in material.texts:
         here = find_values(text, material.language)
-        near = found | here
+        near = before | here
         if any(not near.isdisjoint((value - one, one - value, value + one)) for one in here):
             return True
-        found = set(here)
+        before = set(here)
     return False
 
 

@@ -129,8 +129,8 @@ def find_structure(text: str, story: str) -> str | None:
         ("a table", _TABLE, 0.3),
         ("fields with values", _FIELD, 0.6),
     ):
-        found = sum(1 for line in lines if pattern.match(line[:400]) and count_words(line[:400]) <= 30)
-        if found >= 2 and found >= share * len(lines):
+        matches = sum(1 for line in lines if pattern.match(line[:400]) and count_words(line[:400]) <= 30)
+        if matches >= 2 and matches >= share * len(lines):
             return called
     headings = sum(1 for line in lines if _HEADING.match(line[:400]))
     return "headings" if headings >= 2 or (headings and len(lines) == 1) else None

@@ -62,14 +62,14 @@ def cut_pieces(
     messages: Sequence[Message], units: Sequence[range], pins: Pins, tokens: Sequence[int], brief_at: int | None
 ) -> list[ConversationPiece]:
     """The units of a conversation without the earlier brief, which is neither head nor tail."""
-    found: list[ConversationPiece] = []
+    pieces: list[ConversationPiece] = []
     for unit in units:
         if brief_at is not None and brief_at in unit:
             continue
         stays = unit[0] in pins.held
         cost = 0 if stays else sum(tokens[at] for at in unit)
-        found.append(ConversationPiece(unit, cost, is_request(messages[unit[0]]), stays))
-    return found
+        pieces.append(ConversationPiece(unit, cost, is_request(messages[unit[0]]), stays))
+    return pieces
 
 
 def find_tail_start(pieces: Sequence[ConversationPiece], turns: int, room: int) -> int:
@@ -204,9 +204,9 @@ class _Planning:
         rules = self._rules
         start = find_tail_start(self._pieces, rules.tail_turns, self._tail_room())
         none = len(self._pieces)
-        found = self._folding(start, [])
-        if found:
-            return found
+        plan = self._folding(start, [])
+        if plan:
+            return plan
         if rules.budget_tokens is None or self.whole <= rules.budget_tokens:
             return self._refused(start)
         return (
@@ -221,8 +221,8 @@ class _Planning:
         goal = self._rules.goal
         if goal is None:
             return self._rules.tail_room
-        held = sum(self._tokens[at] for at in self._pins.held)
-        return min(self._rules.tail_room, goal - self._fixed - held - self._around_brief - self._rules.brief_cap)
+        pinned = sum(self._tokens[at] for at in self._pins.held)
+        return min(self._rules.tail_room, goal - self._fixed - pinned - self._around_brief - self._rules.brief_cap)
 
     def _largest_of_what_stays(self, start: int) -> list[Output]:
         """The outputs to leave out of pins' units and of the tail, so that the whole comes down to the goal."""
@@ -259,12 +259,12 @@ class _Planning:
     def _refused(self, start: int) -> NothingToFold:
         """Return why there is no plan, though all was tried up to this tail."""
         rules, budget = self._rules, self._rules.budget_tokens
-        held = self._fixed + sum(self._tokens[at] for at in self._pins.held)
-        least = held + self._around_brief + rules.least_brief
+        fixed = self._fixed + sum(self._tokens[at] for at in self._pins.held)
+        least = fixed + self._around_brief + rules.least_brief
         if budget is not None and self.whole > budget and least > budget:
             return NothingToFold(
-                f"Folding cannot help: rules, tools and the newest request alone take {held:,} tokens, "
-                f"a brief needs about {least - held:,} more, and the budget is {budget:,}."
+                f"Folding cannot help: rules, tools and the newest request alone take {fixed:,} tokens, "
+                f"a brief needs about {least - fixed:,} more, and the budget is {budget:,}."
             )
         if not find_head(self._pieces, start):
             since = " since the last brief" if self._brief_at is not None else ""

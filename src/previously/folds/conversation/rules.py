@@ -185,7 +185,7 @@ def find_outputs(
     """Every tool output that is worth leaving out, oldest first; those of protected tools are not."""
     names = {place: call.name for place, call in find_answered_calls(messages).items()}
     kept_tools = {name.casefold() for name in protected}
-    found: list[Output] = []
+    outputs: list[Output] = []
     for at, message in enumerate(messages):
         by_id: dict[str, list[tuple[str, ToolResult]]] = {}
         for place, part in enumerate(message.parts):
@@ -197,8 +197,8 @@ def find_outputs(
                 continue
             frees = tokens - sum(counter.tokens(render_left_out(name, result)) for name, result in given)
             if frees >= LEAST_WORTH_TOKENS:
-                found.append(Output(at, call_id, tokens, frees))
-    return found
+                outputs.append(Output(at, call_id, tokens, frees))
+    return outputs
 
 
 def choose_old_outputs(
@@ -228,10 +228,10 @@ def choose_largest_outputs(outputs: Sequence[Output], too_much: int) -> list[Out
 
 def group_outputs(outputs: Sequence[Output]) -> dict[int, tuple[str, ...]]:
     """The choice as a value."""
-    found: dict[int, tuple[str, ...]] = {}
+    groups: dict[int, tuple[str, ...]] = {}
     for output in sorted(outputs, key=lambda one: one.message):
-        found[output.message] = (*found.get(output.message, ()), output.call_id)
-    return found
+        groups[output.message] = (*groups.get(output.message, ()), output.call_id)
+    return groups
 
 
 def drop_outputs(messages: Sequence[Message], pruned: Pruned) -> list[Message]:
