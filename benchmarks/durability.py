@@ -28,9 +28,9 @@ from previously.app import Memory
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
 from previously.runtime.writer import BuiltinWriter
-from previously.settings import Settings, layer_of
+from previously.settings import Settings, make_layer
 from previously.storage.sqlite import SqliteStore
-from previously.storage.sqlite.database import SqliteDatabase
+from previously.storage.sqlite.connections import SqliteDatabase
 from previously.storage.sqlite.writer import MOST_IN_GROUP
 from previously.storage.store import Store
 from tests.crash.disk import SlowDisk
@@ -59,7 +59,7 @@ class Written:
 async def write(path: str, writers: int, seconds: float, most_in_group: int, who: str) -> Written:
     """Writers side by side for so long."""
     store = Store(SqliteDatabase(path, most_in_group=most_in_group))
-    memory = Memory(store, owner="local", layers=[layer_of(Settings())], folder=BuiltinWriter())
+    memory = Memory(store, owner="local", layers=[make_layer(Settings())], folder=BuiltinWriter())
     stories = [await memory.story(f"{who} {number}") for number in range(writers)]
     taken: list[float] = []
     errors = 0

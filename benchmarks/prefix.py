@@ -30,7 +30,7 @@ from typing import Any
 from previously import BlockingMemory, Message, Settings, message
 from previously.core.messages import Text
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.demo.generate_story import generate_story
+from previously.demo.long_story import generate_story
 from previously.text.compare import find_common_front
 
 MOST_IN_A_TURN = 200

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from previously import BlockingMemory, Draft, message
-from previously.demo.generate_story import generate_story
+from previously.demo.long_story import generate_story
 
 SYSTEM = (
     "You are the narrator of a long story. Write the next message of one of its people, in the present tense, in a few "

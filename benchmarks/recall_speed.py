@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.recall_data import DataSet
-from previously.demo.generate_story import generate_story
+from previously.demo.long_story import generate_story
 from previously.models.word_vectors import load_word_table
 from previously.recall.index import MessageFacts, index_entry
 from previously.recall.outline import PathEntries

@@ -23,7 +23,7 @@ import psycopg
 
 from benchmarks.recall_speed import QUESTIONS, SIZES
 from previously.core.messages import Draft, message
-from previously.demo.generate_story import generate_story
+from previously.demo.long_story import generate_story
 from previously.models.word_vectors import load_word_table
 from previously.recall.outline import PathEntries
 from previously.recall.search import SearchResult, StoryIndex, find

@@ -2,13 +2,14 @@
 
 `python -m benchmarks.scale [--json] [--sizes 100,10000,100000] [--stores sqlite,postgres]`
 
-One run builds a story of each size (generated, see `previously.demo.generate_story`) in its own SQLite file and
-PostgreSQL database (a real server, from a wheel), folds it with the built-in folder, and then takes turns adding a
-message and building a view on each, so that noise of the machine meets all sizes alike: one without recall, and one
-that recalls, for a question of many as the newest message (`recall ms`). Times are CPU time of the whole process, the
-store's threads included; on PostgreSQL, that of the server's processes as well. The ratio to the smallest story is what
-counts. Process memory is the peak of a fresh process that opens the file, adds and views. Import, `--help` and the
-words read by the folder are measured beside it. """
+One run builds a story of each size (generated, see `previously.demo.long_story`) in its own SQLite file and PostgreSQL
+database (a real server, from a wheel), folds it with the built-in folder, and then takes turns adding a message and
+building a view on each, so that noise of the machine meets all sizes alike: one without recall, and one that recalls,
+for a question of many as the newest message (`recall ms`). Times are CPU time of the whole process,
+the store's threads included; on PostgreSQL, that of the server's processes as well. The ratio to the smallest story is
+what counts. Process memory is the peak of a fresh process that opens the file, adds and views.
+Import, `--help` and the words read by the folder are measured beside it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from benchmarks.recall_speed import QUESTIONS
 from previously import BlockingMemory, Draft, message, read_story
 from previously.blocking import BlockingStory
 from previously.core.scripts import count_words
-from previously.demo.generate_story import generate_story
+from previously.demo.long_story import generate_story
 
 ROUNDS = 14
 """Two messages each: fewer than make a fold due, so that no size folds while it is measured."""

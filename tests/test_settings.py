@@ -14,19 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously import BadInput, BlockingMemory, ScriptedModel, Settings
-from previously.presets import CHOICES, PRESETS, fold_tokens, shown
+from previously.presets import CHOICES, PRESETS, compute_fold_tokens, show_value
 from previously.settings import (
     DEFAULTS,
     OWNERS_KEYS,
     Layer,
     Origin,
-    changed,
-    environment_layer,
-    explained,
-    layer_of,
+    change_settings,
+    explain_settings,
+    make_layer,
+    read_environment,
     resolve,
 )
-from previously.settings_file import effective, user_folder
+from previously.settings_file import find_effective, find_user_folder
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -60,9 +60,9 @@ def config(tmp_path: Path) -> Path:
 
 def test_the_environment_says_otherwise() -> None:
     given = {"PREVIOUSLY_RECAP_WORDS": "200", "PREVIOUSLY_INPUT_PRICE": "0.15", "PREVIOUSLY_DB": "x", "HOME": "y"}
-    settings = resolve([environment_layer(given)])
+    settings = resolve([read_environment(given)])
     assert (settings.recap_words, settings.input_price, settings.tail_messages) == (200, 0.15, 12)
-    assert resolve([environment_layer({})]) == resolve([]) == Settings()
+    assert resolve([read_environment({})]) == resolve([]) == Settings()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_environment_says_otherwise() -> None:
 )
 def test_a_bad_variable_names_itself(given: dict[str, str], words: str) -> None:
     with pytest.raises(BadInput) as raised:
-        resolve([environment_layer(given)])
+        resolve([read_environment(given)])
     assert words in str(raised.value)
     assert len(str(raised.value)) < 200
 
@@ -182,8 +182,8 @@ def test_every_preset_holds_settings_that_can_be_used(preset: str) -> None:
     assert set(PRESETS[preset]) <= set(DEFAULTS) - OWNERS_KEYS - {"preset", "window_tokens"}
     settings = Settings.of(preset)
     settings.check_memory_window()
-    assert settings.fold_tokens == fold_tokens(preset, settings.window_tokens)
-    assert resolve([layer_of(settings)]) == settings
+    assert settings.fold_tokens == compute_fold_tokens(preset, settings.window_tokens)
+    assert resolve([make_layer(settings)]) == settings
 
 
 def test_the_preset_for_roleplay_is_the_defaults() -> None:
@@ -209,16 +209,16 @@ VALUES = {
 @given(st.fixed_dictionaries({}, optional=VALUES), st.fixed_dictionaries({}, optional=VALUES))
 def test_any_settings_are_a_layer_that_others_can_stand_on(below: dict[str, Any], above: dict[str, Any]) -> None:
     for settings in (Settings(**below), resolve([code(**below)])):
-        assert resolve([layer_of(settings)]) == settings
-        on_top = resolve([layer_of(settings), story(**above)])
+        assert resolve([make_layer(settings)]) == settings
+        on_top = resolve([make_layer(settings), story(**above)])
         assert all(getattr(on_top, key) == value for key, value in above.items())
-    both = explained([code(**below), story(**above)])
+    both = explain_settings([code(**below), story(**above)])
     assert {key for key, setting in both.items() if setting["from"] == "story"} == set(above)
 
 
 def test_each_value_says_where_it_comes_from() -> None:
     layers = [file(recap_words=1, fold_words=1), variables(preset="agent", recap_words="2"), story(review=True)]
-    found = explained(layers)
+    found = explain_settings(layers)
     assert list(found) == list(DEFAULTS)
     assert found["recap_words"] == {"value": 2, "from": "PREVIOUSLY_RECAP_WORDS"}
     assert found["fold_words"] == {"value": 1, "from": "previously.toml"}
@@ -226,18 +226,18 @@ def test_each_value_says_where_it_comes_from() -> None:
     assert found["tail_turns"] == {"value": 2, "from": "preset agent"}
     assert found["fold_tokens"] == {"value": 6_963, "from": "85 % of window_tokens"}
     assert found["window_tokens"] == {"value": 8_192, "from": "default"}
-    assert explained([])["fold_tokens"] == {"value": 2_048, "from": "default"}
+    assert explain_settings([])["fold_tokens"] == {"value": 2_048, "from": "default"}
 
 
 # a story's own
 
 
 def test_a_story_has_settings_of_its_own() -> None:
-    own = changed({}, ["recap_words=1_200", "review = yes", "preset=novel"])
+    own = change_settings({}, ["recap_words=1_200", "review = yes", "preset=novel"])
     assert own == {"recap_words": 1_200, "review": True, "preset": "novel"}
     assert json.loads(json.dumps(own)) == own
-    assert changed(own, ["recap_words=", "review=default", "tail_turns=default"]) == {"preset": "novel"}
-    assert changed(own, []) == own
+    assert change_settings(own, ["recap_words=", "review=default", "tail_turns=default"]) == {"preset": "novel"}
+    assert change_settings(own, []) == own
 
 
 @pytest.mark.parametrize(
@@ -261,21 +261,21 @@ def test_a_story_has_settings_of_its_own() -> None:
 def test_what_no_story_can_have_is_refused(assignment: str, words: str) -> None:
     own = {"recap_words": 5}
     with pytest.raises(BadInput) as raised:
-        changed(own, ["tail_messages=3", assignment])
+        change_settings(own, ["tail_messages=3", assignment])
     assert words in str(raised.value)
     assert own == {"recap_words": 5}
 
 
 def test_the_same_key_twice_is_a_slip() -> None:
     with pytest.raises(BadInput, match="recap_words is given twice"):
-        changed({}, ["recap_words=5", "recap_words=6"])
+        change_settings({}, ["recap_words=5", "recap_words=6"])
 
 
 def test_what_an_other_version_left_behind_can_be_taken_back() -> None:
     own = {"of_tomorrow": 5, "recap_words": 7}
     with pytest.raises(BadInput, match="of_tomorrow is no setting"):
-        changed(own, ["recap_words=5"])
-    assert changed(own, ["of_tomorrow="]) == {"recap_words": 7}
+        change_settings(own, ["recap_words=5"])
+    assert change_settings(own, ["of_tomorrow="]) == {"recap_words": 7}
 
 
 # the file
@@ -286,7 +286,7 @@ def test_a_file_holds_settings_and_names_places(config: Path) -> None:
         'preset = "game"\nrecap_words = 1_50\nreview = true\n'
         'db = "stories.db"\nendpoint = "http://127.0.0.1:1/v1"\nmodel = "m"\nprompts = "/etc/prompts"\n'
     )
-    environment, layers = effective({"PREVIOUSLY_CONFIG": str(config), "PREVIOUSLY_MODEL": "other", "LANG": "C"})
+    environment, layers = find_effective({"PREVIOUSLY_CONFIG": str(config), "PREVIOUSLY_MODEL": "other", "LANG": "C"})
     settings = resolve(layers)
     assert (settings.preset, settings.recap_words, settings.review, settings.tail_turns) == ("game", 150, True, 4)
     assert environment == {
@@ -306,18 +306,18 @@ def test_a_tokenizer_is_seen_from_the_folder_of_the_file(config: Path) -> None:
         ("openai/gpt-4o", "openai/gpt-4o"),
     ):
         config.write_text(f'tokenizer = "{named}"\n')
-        _, layers = effective({"PREVIOUSLY_CONFIG": str(config)})
+        _, layers = find_effective({"PREVIOUSLY_CONFIG": str(config)})
         assert resolve(layers).tokenizer == seen
 
 
 def test_variables_win_over_the_file_and_empty_ones_switch_it_off(config: Path) -> None:
     config.write_text('recap_words = 100\nfold_words = 100\nendpoint = "http://x/v1"\ndb = ":memory:"\n')
     given = {"PREVIOUSLY_CONFIG": str(config), "PREVIOUSLY_RECAP_WORDS": "200", "PREVIOUSLY_ENDPOINT": ""}
-    environment, layers = effective(given)
+    environment, layers = find_effective(given)
     settings = resolve(layers)
     assert (settings.recap_words, settings.fold_words) == (200, 100)
     assert (environment["PREVIOUSLY_ENDPOINT"], environment["PREVIOUSLY_DB"]) == ("", ":memory:")
-    assert explained(layers)["fold_words"]["from"] == str(config)
+    assert explain_settings(layers)["fold_words"]["from"] == str(config)
 
 
 def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
     environment = {"XDG_CONFIG_HOME": str(home)}
 
     def words() -> int:
-        return resolve(effective(environment, here, "linux")[1]).recap_words
+        return resolve(find_effective(environment, here, "linux")[1]).recap_words
 
     assert words() == 450
     (home / "previously" / "previously.toml").write_text("recap_words = 1")
@@ -346,12 +346,12 @@ def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
 
 def test_every_system_has_its_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert user_folder({}, "linux") == tmp_path / ".config" / "previously"
-    assert user_folder({"XDG_CONFIG_HOME": ""}, "linux") == tmp_path / ".config" / "previously"
-    assert user_folder({"XDG_CONFIG_HOME": "/x"}, "linux") == Path("/x/previously")
-    assert user_folder({"XDG_CONFIG_HOME": "/x"}, "darwin") == tmp_path / "Library/Application Support/previously"
-    assert user_folder({"APPDATA": "/r"}, "win32") == Path("/r/previously")
-    assert user_folder({}, "win32") == tmp_path / "AppData/Roaming/previously"
+    assert find_user_folder({}, "linux") == tmp_path / ".config" / "previously"
+    assert find_user_folder({"XDG_CONFIG_HOME": ""}, "linux") == tmp_path / ".config" / "previously"
+    assert find_user_folder({"XDG_CONFIG_HOME": "/x"}, "linux") == Path("/x/previously")
+    assert find_user_folder({"XDG_CONFIG_HOME": "/x"}, "darwin") == tmp_path / "Library/Application Support/previously"
+    assert find_user_folder({"APPDATA": "/r"}, "win32") == Path("/r/previously")
+    assert find_user_folder({}, "win32") == tmp_path / "AppData/Roaming/previously"
 
 
 def test_a_user_without_a_home_has_no_file(monkeypatch: pytest.MonkeyPatch, config: Path) -> None:
@@ -359,8 +359,8 @@ def test_a_user_without_a_home_has_no_file(monkeypatch: pytest.MonkeyPatch, conf
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(Path, "home", nowhere)
-    assert user_folder({}, "linux") is None
-    assert effective({}, config.parent / "elsewhere", "linux")[0] == {}
+    assert find_user_folder({}, "linux") is None
+    assert find_effective({}, config.parent / "elsewhere", "linux")[0] == {}
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def test_a_user_without_a_home_has_no_file(monkeypatch: pytest.MonkeyPatch, conf
 def test_a_bad_file_is_named_with_the_fault(config: Path, content: bytes, words: str) -> None:
     config.write_bytes(content)
     with pytest.raises(BadInput) as raised:
-        resolve(effective({"PREVIOUSLY_CONFIG": str(config)})[1])
+        resolve(find_effective({"PREVIOUSLY_CONFIG": str(config)})[1])
     said = str(raised.value)
     assert words.format(path=config) in said
     assert str(config) in said
@@ -401,22 +401,22 @@ def test_a_bad_file_is_named_with_the_fault(config: Path, content: bytes, words:
 
 
 def test_a_file_may_be_empty_or_written_by_a_windows_editor(config: Path) -> None:
-    assert resolve(effective({"PREVIOUSLY_CONFIG": str(config)})[1]) == Settings()
+    assert resolve(find_effective({"PREVIOUSLY_CONFIG": str(config)})[1]) == Settings()
     config.write_bytes(b"\xef\xbb\xbfrecap_words = 5\r\ntail_messages = 6\r\n")
-    settings = resolve(effective({"PREVIOUSLY_CONFIG": str(config)})[1])
+    settings = resolve(find_effective({"PREVIOUSLY_CONFIG": str(config)})[1])
     assert (settings.recap_words, settings.tail_messages) == (5, 6)
 
 
 def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "previously.toml").mkdir()
     with pytest.raises(BadInput, match=r"previously\.toml cannot be read"):
-        effective({"XDG_CONFIG_HOME": str(tmp_path)}, tmp_path)
+        find_effective({"XDG_CONFIG_HOME": str(tmp_path)}, tmp_path)
 
 
 def test_settings_cost_little_to_load_where_there_is_no_file(tmp_path: Path) -> None:
     asked = (
-        "import sys; from previously.settings_file import effective; "
-        f"effective({{'XDG_CONFIG_HOME': {str(tmp_path)!r}}}); print(*sys.modules)"
+        "import sys; from previously.settings_file import find_effective; "
+        f"find_effective({{'XDG_CONFIG_HOME': {str(tmp_path)!r}}}); print(*sys.modules)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, encoding="utf-8", check=True, timeout=60
@@ -436,7 +436,7 @@ def test_the_page_has_every_value_of_every_preset() -> None:
     differing = {key for preset in PRESETS.values() for key in preset} | {"fold_tokens"}
     assert set(rows) == differing
     for key in differing - {"fold_tokens"}:
-        assert rows[key].split(" | ") == [shown(getattr(Settings.of(preset), key)) for preset in PRESETS], key
+        assert rows[key].split(" | ") == [show_value(getattr(Settings.of(preset), key)) for preset in PRESETS], key
     assert rows["fold_tokens"].split(" | ") == ["25 % of the window, 3,000 at most"] * 2 + [
         "1,500",
         "85 % of the window",
@@ -447,7 +447,7 @@ def test_the_page_has_every_value_of_every_preset() -> None:
 def test_the_page_has_every_default(key: str) -> None:
     row = re.search(rf"^\| `{key}` \| ([^|]*) \| `(\w+)` \|", (DOCS / "settings.md").read_text("utf-8"), re.MULTILINE)
     assert row
-    assert row.groups() == (shown(DEFAULTS[key]), f"PREVIOUSLY_{key.upper()}")
+    assert row.groups() == (show_value(DEFAULTS[key]), f"PREVIOUSLY_{key.upper()}")
 
 
 # a model's window
@@ -464,6 +464,6 @@ def test_a_file_in_the_current_folder_may_not_say_where_stories_go(tmp_path: Pat
     config = tmp_path / "previously.toml"
     config.write_text('recap_words = 100\nendpoint = "http://elsewhere/v1"\nmodel = "m"\n')
     with pytest.raises(BadInput, match="names an endpoint"):
-        effective({}, tmp_path)
-    environment, _ = effective({"PREVIOUSLY_CONFIG": str(config)}, tmp_path)
+        find_effective({}, tmp_path)
+    environment, _ = find_effective({"PREVIOUSLY_CONFIG": str(config)}, tmp_path)
     assert environment["PREVIOUSLY_ENDPOINT"] == "http://elsewhere/v1"

@@ -19,7 +19,7 @@ from previously.runtime.fold_report import FoldReport
 from previously.runtime.prompts import load_prompts
 from previously.runtime.story_settings import StorySettings
 from previously.runtime.writer import BuiltinWriter
-from previously.settings import layer_of
+from previously.settings import make_layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ async def fold_story(memory: Memory, exam: Exam, budget: int) -> tuple[Story, Fo
     """Tell the whole story and fold all that is due at its end for a reader with that budget."""
     story = await memory.story(exam.name)
     story._access.settings = _ExamSettings(
-        [layer_of(exam.settings)], "{}"
+        [make_layer(exam.settings)], "{}"
     )  # no setting names this counter, which is for measuring
     await story.add_drafts(exam.drafts)
     key = (await story.info()).key

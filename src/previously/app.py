@@ -24,8 +24,8 @@ from previously.runtime.prompts import check_prompts, load_prompts
 from previously.runtime.spend_limits import build_spending
 from previously.runtime.story_settings import StorySettings
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
-from previously.settings import Layer, Origin, Settings, layer_of, resolve
-from previously.settings_file import effective
+from previously.settings import Layer, Origin, Settings, make_layer, resolve
+from previously.settings_file import find_effective
 from previously.storage.copy import WholeStories
 from previously.storage.findings import Collected, Told, Verified
 from previously.storage.store import Store, StoryInfo
@@ -81,9 +81,9 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         of that.
         """
         check_owner(owner)
-        environment, layers = effective(os.environ)
+        environment, layers = find_effective(os.environ)
         if settings is not None:
-            layers = [layer_of(settings)]
+            layers = [make_layer(settings)]
         chosen = resolve(layers)
         asked = model or (model_from(environment, chosen.timeout_s) if folder is None else None)
         templates: dict[str, Template] = {}
@@ -157,10 +157,10 @@ class Memory(Keys, ForgettableStories, Books, Combining):
     @asynccontextmanager
     async def _backup_at(self, path: Path, *, to_change: bool) -> AsyncIterator[tuple[Store, WholeStories]]:
         from previously.storage.sqlite import SqliteStore
-        from previously.storage.sqlite.new_file import copied_store
+        from previously.storage.sqlite.new_file import open_copied_store
 
         if not to_change:
-            async with copied_store(path) as copy:
+            async with open_copied_store(path) as copy:
                 yield copy, self._stories_of(copy, str(path))
             return
         store = SqliteStore(str(path))
@@ -179,18 +179,18 @@ class Memory(Keys, ForgettableStories, Books, Combining):
 
     @asynccontextmanager
     async def _new_file(self, path: Path) -> AsyncIterator[WholeStories]:
-        from previously.storage.sqlite.new_file import new_store
+        from previously.storage.sqlite.new_file import open_new_store
 
-        async with new_store(path) as store:
+        async with open_new_store(path) as store:
             yield self._stories_of(store, str(path))
 
     @asynccontextmanager
     async def _file_at(self, path: Path) -> AsyncIterator[WholeStories]:
-        from previously.storage.sqlite.new_file import copied_store
+        from previously.storage.sqlite.new_file import open_copied_store
 
         if _same_place(str(path), self._place):
             raise BadInput(f"{path} is the very store that its stories would be put into.")
-        async with copied_store(path) as store:
+        async with open_copied_store(path) as store:
             yield self._stories_of(store, str(path))
 
     @asynccontextmanager

@@ -71,8 +71,8 @@ LARGEST_FOLD = 3_000
 of it the question costs more than the messages. An agent's brief waits for its window."""
 
 
-def fold_tokens(preset: str, window_tokens: int) -> int:
-    """How many tokens make a fold due in a window of that size, where nobody says otherwise."""
+def compute_fold_tokens(preset: str, window_tokens: int) -> int:
+    """Return the tokens that make a fold due in a window of that size, where nobody says otherwise."""
     fixed = PRESETS[preset].get("fold_tokens")
     if isinstance(fixed, int):
         return fixed
@@ -115,7 +115,7 @@ _WORDS = {**dict.fromkeys(("true", "yes", "on", "1"), True), **dict.fromkeys(("f
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
-def from_words(kind: type[Any], text: str) -> Any:
+def parse_words(kind: type[Any], text: str) -> Any:
     """The value that the words stand for; the words themselves if they stand for none."""
     if kind is bool:
         return _WORDS.get(text.strip().lower(), text)
@@ -125,8 +125,8 @@ def from_words(kind: type[Any], text: str) -> Any:
         return text
 
 
-def wanted(key: str, kind: type[Any], value: Any) -> str:
-    """What the value of a setting must be and this one is not; empty if all is well."""
+def find_fault(key: str, kind: type[Any], value: Any) -> str:
+    """Say what the value of a setting must be and this one is not; empty if all is well."""
     kinds: tuple[type[Any], ...] = (int, float) if kind is float else (kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
         return _KINDS[kind]
@@ -140,13 +140,13 @@ def wanted(key: str, kind: type[Any], value: Any) -> str:
     return "" if value <= highest else f"at most {highest}"
 
 
-def short(value: object) -> str:
+def shorten_value(value: object) -> str:
     """A value as it can stand in a sentence."""
     text = hex(value) if isinstance(value, int) and abs(value) > _LARGEST**9 else repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def shown(value: object) -> str:
+def show_value(value: object) -> str:
     """A value as people read it."""
     if isinstance(value, bool):
         return str(value).lower()

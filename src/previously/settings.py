@@ -15,12 +15,20 @@ from typing import Any
 from previously.core.errors import BadInput
 from previously.folds.recap import FoldRules, RecapRules, Timeline
 from previously.models.tokenizers import is_path
-from previously.presets import FOLD_PERCENT, PRESETS, TAIL_PERCENT, fold_tokens, from_words, short, wanted
+from previously.presets import (
+    FOLD_PERCENT,
+    PRESETS,
+    TAIL_PERCENT,
+    compute_fold_tokens,
+    find_fault,
+    parse_words,
+    shorten_value,
+)
 
 PREFIX = "PREVIOUSLY_"
 
 OTHER_KEYS = ("db", "endpoint", "model", "prompts")
-"""What a file or a variable may name beside settings."""
+"""Keys beside settings that a file or a variable may name."""
 
 OTHER_VARIABLES = frozenset(PREFIX + name.upper() for name in (*OTHER_KEYS, "api_key", "config", "upstream_key"))
 """Variables of ours that are no settings."""
@@ -28,16 +36,17 @@ OTHER_VARIABLES = frozenset(PREFIX + name.upper() for name in (*OTHER_KEYS, "api
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How memory is kept. Every value is taken as it is given; `Settings.of` begins with a preset's."""
+    """The settings of a story's memory. Every value is taken as it is given; `Settings.of` begins with a preset's."""
 
     preset: str = "roleplay"
     """Whose values hold where no others are given: those for role-play, a novel, a game or an agent."""
     window_tokens: int = 8_192
     """The context window of the model, where nothing else is known."""
     tokenizer: str = "estimate"
-    """What counts tokens: an estimate, `cl100k` or `o200k`, a model of OpenAI's, or the path of a `tokenizer.json`."""
+    """The counter of tokens: an estimate, `cl100k` or `o200k`, a model of OpenAI's, or the path of a
+    `tokenizer.json`."""
     answer_tokens: int = 1_024
-    """How much of the window is left for the model's answer; never more than a quarter."""
+    """The part of the window that is left for the model's answer; never more than a quarter."""
     tail_messages: int = 12
     """The newest messages, verbatim and never folded."""
     tail_turns: int = 0
@@ -45,7 +54,7 @@ class Settings:
     tail_percent: int = 60
     """The tail's ceiling in percent of a view's budget: when it has grown beyond, new memory is taken up."""
     recall_percent: int = 15
-    """How much of a view's budget recalled passages may take, in percent; 0 = none."""
+    """The share of a view's budget that recalled passages may take, in percent; 0 = none."""
     fold_messages: int = 60
     """A fold is due when this many messages wait outside the tail,"""
     fold_words: int = 3_000
@@ -53,17 +62,17 @@ class Settings:
     fold_tokens: int = 2_048
     """or this many tokens: a quarter of the window, 3,000 at most."""
     recap_words: int = 450
-    """How long the recap should be; 0 = no target."""
+    """The target length of the recap; 0 = no target."""
     chapter_messages: int = 120
     """A chapter closes at the first scene end after this many messages, at twice as many in any case; 0 = only by
     command or marker."""
     chapter_words: int = 450
-    """How long the permanent recap of a chapter should be."""
+    """The target length of a chapter's permanent recap."""
     backbone_words: int = 600
-    """How long the backbone should be; 0 = there is none."""
+    """The target length of the backbone; 0 = there is none."""
     timeline: str = "recap"
-    """What tells of the open chapter: a recap of its messages, the updates of a librarian, or the summaries of its
-    scenes."""
+    """The text that tells of the open chapter: a recap of its messages, the updates of a librarian, or the summaries of
+    its scenes."""
     apply_after: int = 4
     """So many of the newest fragments are analysed but not yet part of the librarian's summary."""
     summary_characters: int = 12_000
@@ -74,9 +83,9 @@ class Settings:
     """A scene is noted after this many messages at the latest, and from half of it on where it ends; 0 = only by
     command."""
     lore: str = "on"
-    """What becomes of the entries that scenes leave behind: `on`, `suggest` (a person accepts them first) or `off`."""
+    """The use of entries that scenes leave behind: `on`, `suggest` (a person accepts them first) or `off`."""
     lore_percent: int = 15
-    """How much of a view's budget lore may take, in percent; 0 = none."""
+    """The share of a view's budget that lore may take, in percent; 0 = none."""
     lore_depth: int = 4
     """In how many of the newest messages keys are looked for."""
     cast: str = "group"
@@ -91,7 +100,7 @@ class Settings:
     memory_window_tokens: int = 8_192
     """The context window of the model that folds."""
     timeout_s: int = 300
-    """How long one call to that model may take, in seconds."""
+    """The longest time that one call to that model may take, in seconds."""
     calls_per_hour: int = 0
     """The most calls to that model in an hour; 0 = no limit."""
     calls_per_day: int = 0
@@ -101,14 +110,14 @@ class Settings:
     tokens_per_day: int = 0
     """The same for a day."""
     input_price: float = 0.0
-    """What a million tokens read by the model cost, in any currency; for estimates."""
+    """The price of a million tokens read by the model, in any currency; for estimates."""
     output_price: float = 0.0
-    """What a million tokens written by it cost."""
+    """The price of a million tokens written by it."""
 
     def __post_init__(self) -> None:
         for key in DEFAULTS:
-            if fault := wanted(key, type(DEFAULTS[key]), getattr(self, key)):
-                raise BadInput(f"{key} is {short(getattr(self, key))}; it must be {fault}.")
+            if fault := find_fault(key, type(DEFAULTS[key]), getattr(self, key)):
+                raise BadInput(f"{key} is {shorten_value(getattr(self, key))}; it must be {fault}.")
 
     @classmethod
     def of(cls, preset: str, **values: Any) -> Settings:
@@ -125,15 +134,20 @@ class Settings:
             )
 
     def budget_tokens(self, window_tokens: int = 0, answer_tokens: int | None = None) -> int:
-        """What a view may take: the window (0 = that of the story) but for the answer (None = the story's)."""
+        """Return the tokens that a view may take: the window (0 = that of the story) but for the answer (None = the
+        story's)."""
         window = window_tokens or self.window_tokens
         answer = self.answer_tokens if answer_tokens is None else answer_tokens
         return window - min(answer, window // (2 if window_tokens else 4))
 
     @property
     def recap_rules(self) -> RecapRules:
-        """What the recap's fold is given."""
-        usual = {**DEFAULTS, **PRESETS[self.preset], "fold_tokens": fold_tokens(self.preset, self.window_tokens)}
+        """Return the rules for the recap's fold."""
+        usual = {
+            **DEFAULTS,
+            **PRESETS[self.preset],
+            "fold_tokens": compute_fold_tokens(self.preset, self.window_tokens),
+        }
         chosen = any(getattr(self, key) != usual[key] for key in ("fold_messages", "fold_words", "fold_tokens"))
         return RecapRules(
             self.tail_messages, self.fold_messages, self.fold_words, self.fold_tokens, self.recap_words, chosen
@@ -141,7 +155,7 @@ class Settings:
 
     @property
     def fold_rules(self) -> FoldRules:
-        """What all folds of a story are given."""
+        """Return the rules for all folds of a story."""
         return FoldRules(
             recap=self.recap_rules,
             tail_turns=self.tail_turns,
@@ -168,11 +182,12 @@ OWNERS_KEYS = frozenset(
     "memory_window_tokens timeout_s calls_per_hour calls_per_day tokens_per_hour tokens_per_day input_price "
     "output_price".split()
 )
-"""What no story can have of its own: it is about the model that folds, and what all stories together may cost."""
+"""Settings that no story can have of its own: they are about the model that folds, and the cost of all stories
+together."""
 
 
 class Origin(StrEnum):
-    """Where values can come from."""
+    """The places that values come from."""
 
     CODE = "code"
     FILE = "file"
@@ -187,16 +202,16 @@ class Layer:
     origin: Origin
     values: Mapping[str, Any]
     place: str = ""
-    """Which file, or whose settings, for whoever has to mend them."""
+    """The file, or whose settings, for whoever has to mend them."""
 
     def called(self, key: str) -> str:
-        """What a setting is called there."""
+        """Return the name that a setting has there."""
         if self.origin is Origin.VARIABLE:
             return PREFIX + key.upper()
         return f"{key} in {self.place}" if self.place else key
 
     def source(self, key: str) -> str:
-        """Where its value comes from, in a word."""
+        """Return the place that its value comes from, in a word."""
         if self.origin is Origin.VARIABLE:
             return self.called(key)
         return self.place if self.origin is Origin.FILE else self.origin.value
@@ -204,29 +219,29 @@ class Layer:
 
 def resolve(layers: Sequence[Layer]) -> Settings:
     """The settings in force, later layers winning over earlier ones and all of them over the preset."""
-    return Settings(**{key: value for key, (value, _) in _weighed(layers).items()})
+    return Settings(**{key: value for key, (value, _) in _weigh(layers).items()})
 
 
-def explained(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
+def explain_settings(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
     """Every setting as `{"value", "from"}`: what is in force, and the variable, file, preset or story that says so."""
-    return {key: {"value": value, "from": source} for key, (value, source) in _weighed(layers).items()}
+    return {key: {"value": value, "from": source} for key, (value, source) in _weigh(layers).items()}
 
 
-def environment_layer(environment: Mapping[str, str]) -> Layer:
-    """What variables say. One of ours that is no setting is refused."""
+def read_environment(environment: Mapping[str, str]) -> Layer:
+    """Return the settings that variables give. One of ours that is no setting is refused."""
     values = {}
     for variable in sorted(environment):
         if not variable.startswith(PREFIX) or variable in OTHER_VARIABLES:
             continue
         key = variable.removeprefix(PREFIX).lower()
         if key not in DEFAULTS or variable != PREFIX + key.upper():
-            close = close_to(key, (*DEFAULTS, *OTHER_KEYS, "config"))
-            raise no_setting(variable, PREFIX + close.upper() if close else "")
+            close = find_close(key, (*DEFAULTS, *OTHER_KEYS, "config"))
+            raise refuse_key(variable, PREFIX + close.upper() if close else "")
         values[key] = environment[variable]
     return Layer(Origin.VARIABLE, values)
 
 
-def layer_of(settings: Settings) -> Layer:
+def make_layer(settings: Settings) -> Layer:
     """A layer that resolves to exactly these settings, and holds no more than it must."""
     named = {"preset": settings.preset, "window_tokens": settings.window_tokens}
     bare = resolve([Layer(Origin.CODE, named)])
@@ -235,13 +250,13 @@ def layer_of(settings: Settings) -> Layer:
     return Layer(Origin.CODE, given | other)
 
 
-def changed(own: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+def change_settings(own: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
     """A story's own settings after `key=value` assignments. `key=default` and `key=` take a value back."""
     new, seen = dict(own), set()
     for assignment in assignments:
         key, equals, words = (part.strip() for part in assignment.partition("="))
         if not key or not equals:
-            raise BadInput(f"{short(assignment)} sets nothing; write key=value, as in recap_words=200.")
+            raise BadInput(f"{shorten_value(assignment)} sets nothing; write key=value, as in recap_words=200.")
         if key in seen:
             raise BadInput(f"{key} is given twice.")
         if key in OWNERS_KEYS:
@@ -257,20 +272,20 @@ def changed(own: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any
     return new
 
 
-def close_to(key: str, known: Iterable[str]) -> str:
+def find_close(key: str, known: Iterable[str]) -> str:
     """The known key that somebody may have meant; empty if none is near."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(key[:40].lower().replace("-", "_"), list(known), 1, 0.55)), "")
 
 
-def no_setting(called: str, meant: str) -> BadInput:
+def refuse_key(called: str, meant: str) -> BadInput:
     """The refusal of a key that is none."""
     hint = f" (did you mean {meant}?)" if meant else ""
     return BadInput(f"{called} is no setting of Previously{hint}; docs/settings.md lists them.")
 
 
-def _weighed(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
+def _weigh(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
     """Every setting with its value and where that comes from."""
     given: dict[str, tuple[Any, str]] = {}
     for layer in layers:
@@ -282,22 +297,22 @@ def _weighed(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
                 )
             given[key] = value, layer.source(key)
     preset = given["preset"][0] if "preset" in given else DEFAULTS["preset"]
-    found = {key: (value, "default") for key, value in DEFAULTS.items()}
-    found |= {key: (value, f"preset {preset}") for key, value in PRESETS[preset].items()}
-    found |= given
+    weighed = {key: (value, "default") for key, value in DEFAULTS.items()}
+    weighed |= {key: (value, f"preset {preset}") for key, value in PRESETS[preset].items()}
+    weighed |= given
     if "fold_tokens" not in given and "fold_tokens" not in PRESETS[preset]:
-        tokens = fold_tokens(preset, found["window_tokens"][0])
+        tokens = compute_fold_tokens(preset, weighed["window_tokens"][0])
         share = f"{FOLD_PERCENT[preset]} % of window_tokens"
-        found["fold_tokens"] = tokens, "default" if tokens == DEFAULTS["fold_tokens"] else share
-    return found
+        weighed["fold_tokens"] = tokens, "default" if tokens == DEFAULTS["fold_tokens"] else share
+    return weighed
 
 
 def _read(key: str, raw: Any, called: str, *, words: bool) -> Any:
     """A value as its setting has it, or `BadInput`."""
     if key not in DEFAULTS:
-        raise no_setting(called, close_to(key, DEFAULTS))
+        raise refuse_key(called, find_close(key, DEFAULTS))
     kind = type(DEFAULTS[key])
-    value = from_words(kind, raw) if words else raw
-    if fault := wanted(key, kind, value):
-        raise BadInput(f"{called} is {short(value)}; it must be {fault}.")
+    value = parse_words(kind, raw) if words else raw
+    if fault := find_fault(key, kind, value):
+        raise BadInput(f"{called} is {shorten_value(value)}; it must be {fault}.")
     return kind(value)

@@ -13,7 +13,7 @@ from typing import Any
 from previously.core.errors import BadInput
 from previously.core.json_values import clean
 from previously.models.tokenizers import is_path
-from previously.settings import DEFAULTS, OTHER_KEYS, PREFIX, Layer, Origin, close_to, environment_layer, no_setting
+from previously.settings import DEFAULTS, OTHER_KEYS, PREFIX, Layer, Origin, find_close, read_environment, refuse_key
 
 NAME = "previously.toml"
 CONFIG = f"{PREFIX}CONFIG"
@@ -27,7 +27,7 @@ _PLACES = ("db", "prompts")
 _SECRETS = {"apikey", "previouslyapikey", "key", "token", "secret", "password"}
 
 
-def effective(
+def find_effective(
     environment: Mapping[str, str], cwd: Path | None = None, platform: str = sys.platform
 ) -> tuple[dict[str, str], list[Layer]]:
     """The environment with what the file names where no variable does, and the layers of settings, file first.
@@ -36,7 +36,7 @@ def effective(
     """
     found = find_settings_file(environment, cwd, platform)
     if found is None:
-        return dict(environment), [environment_layer(environment)]
+        return dict(environment), [read_environment(environment)]
     path, values = found
     if "endpoint" in values and path.parent == (cwd or Path()) and environment.get(CONFIG) is None:
         raise BadInput(
@@ -48,7 +48,7 @@ def effective(
     tokenizer = settings.get("tokenizer")
     if isinstance(tokenizer, str) and is_path(tokenizer):
         settings["tokenizer"] = str(_placed(path.parent, tokenizer, f"tokenizer in {path}"))
-    return {**named, **environment}, [Layer(Origin.FILE, settings, str(path)), environment_layer(environment)]
+    return {**named, **environment}, [Layer(Origin.FILE, settings, str(path)), read_environment(environment)]
 
 
 def find_settings_file(
@@ -68,14 +68,14 @@ def find_settings_file(
         if values is None:
             raise BadInput(f"{CONFIG} names {path}, which is not there.")
         return path, values
-    for folder in (here, user_folder(environment, platform)):
+    for folder in (here, find_user_folder(environment, platform)):
         if folder is not None and (values := read_settings_file(folder / NAME)) is not None:
             return folder / NAME, values
     return None
 
 
-def user_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Where this system keeps a user's configuration of ours; None for a user without a home."""
+def find_user_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+    """Return the directory where this system keeps a user's configuration of ours; None for a user without a home."""
     named = {"win32": "APPDATA", "darwin": ""}.get(platform, "XDG_CONFIG_HOME")
     if base := environment.get(named):
         return Path(base) / "previously"
@@ -87,7 +87,7 @@ def user_folder(environment: Mapping[str, str], platform: str = sys.platform) ->
 
 
 def read_settings_file(path: Path) -> dict[str, Any] | None:
-    """What a settings file holds, its keys known but its values not yet checked; None if there is no such file."""
+    """Read a settings file, its keys known but its values not yet checked; None if there is no such file."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_BYTES + 1)
@@ -120,7 +120,7 @@ def _check_key(path: Path, key: str) -> None:
         return
     if key.lower().replace("_", "").replace("-", "") in _SECRETS:
         raise BadInput(f"{key} in {path} is refused: a file is no place for a key; use {PREFIX}API_KEY.")
-    raise no_setting(f"{key[:60]} in {path}", close_to(key, (*DEFAULTS, *OTHER_KEYS)))
+    raise refuse_key(f"{key[:60]} in {path}", find_close(key, (*DEFAULTS, *OTHER_KEYS)))
 
 
 def _named(path: Path, key: str, value: object) -> str:

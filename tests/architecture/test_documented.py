@@ -11,7 +11,7 @@ import typer.main
 
 import previously
 from previously.cli.command_table import app
-from previously.presets import shown
+from previously.presets import show_value
 from previously.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def test_every_setting_is_documented_with_its_variable_and_default(field: object
     name, default = field.name, field.default  # type: ignore[attr-defined]
     row = re.search(rf"^\| `{name}` .*$", page, re.MULTILINE)
     assert row, f"docs/settings.md has no row for {name}"
-    assert shown(default) in row.group()
+    assert show_value(default) in row.group()
     assert f"`{PREFIX}{name.upper()}`" in row.group()
 
 

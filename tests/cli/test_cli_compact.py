@@ -98,10 +98,10 @@ def test_a_model_writes_the_brief(cli: Cli, session: Path, monkeypatch: pytest.M
     from previously.cli import compact
     from previously.testing.model import ScriptedModel
 
-    monkeypatch.setattr(compact, "chosen_model", lambda endpoint, model: ScriptedModel(lambda _: BRIEF))
+    monkeypatch.setattr(compact, "choose_model", lambda endpoint, model: ScriptedModel(lambda _: BRIEF))
     done = cli("compact", session, "--budget", 3_000, "--endpoint", "http://x/v1", "--model", "m", "--json").json
     assert (done["made_by"], done["calls"], done["note"]) == ("model", 1, None)
-    monkeypatch.setattr(compact, "chosen_model", lambda endpoint, model: ScriptedModel(lambda _: ""))
+    monkeypatch.setattr(compact, "choose_model", lambda endpoint, model: ScriptedModel(lambda _: ""))
     ran = cli("compact", session, "--budget", 3_000, "--json")
     assert ran.json["made_by"] == "builtin"
     assert "The built-in folder wrote the brief" in ran.err

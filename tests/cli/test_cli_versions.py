@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from previously import BlockingMemory, Settings
 from previously.cli.command_table import app
-from previously.demo.generate_story import generate_story
+from previously.demo.long_story import generate_story
 
 RULES = Settings(tail_messages=2, fold_messages=5, recap_words=120)
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 
-from previously.demo.generate_story import generate_story
+from previously.demo.long_story import generate_story
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"

@@ -20,7 +20,7 @@ from previously.core.errors import BadInput
 from previously.core.messages import message
 from previously.core.tokens import ESTIMATE, MESSAGE_OVERHEAD_TOKENS, message_tokens
 from previously.models import tokenizers as ours
-from previously.models.tokenizers import find_counter, find_encoding, find_model_counter, is_known
+from previously.models.tokenizers import find_counter, find_encoding, is_known
 
 pytest.importorskip("rs_bpe", reason="the extra `tokens` is not installed")
 reference = pytest.importorskip("tokenizers", reason="the extra `tokens` is not installed")
@@ -258,14 +258,7 @@ def test_a_missing_extra_is_named(
 )
 def test_models_of_openai_are_known_by_name(model: str, encoding: str | None) -> None:
     assert find_encoding(model) == encoding
-    counter = find_model_counter(model)
-    assert (counter and counter.name) == (encoding and f"{encoding}_base")
     assert is_known(model) == bool(encoding)
-
-
-def test_a_guess_never_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rs_bpe.bpe", None)
-    assert find_model_counter("gpt-4o") is None
 
 
 def test_nothing_is_fetched(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

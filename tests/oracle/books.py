@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from previously.core.errors import BadInput
 from previously.storage.store import StoryKey
-from previously.storage.tables.books import Book, BookInfo, no_such_book
+from previously.storage.tables.books import Book, BookInfo, explain_no_book
 from tests.oracle.story_tree import StoryTree
 
 
@@ -35,7 +35,7 @@ class InMemoryBooks:
     async def attach_book(self, key: StoryKey, name: str) -> None:
         story = self._stories[key]
         if (key.owner, name) not in self._books:
-            raise BadInput(no_such_book(name))
+            raise BadInput(explain_no_book(name))
         if name not in story.books:
             story.books.append(name)
 

@@ -9,7 +9,7 @@ from previously.core.digests import ROOT_HASH, digest, node_hash
 from previously.core.messages import Attributes
 from previously.core.versions import Status, Version
 from previously.storage.store import Forgotten, Traces
-from previously.storage.tables.forget import emptied
+from previously.storage.tables.forget import make_empty
 from tests.oracle.story_tree import StoryTree
 
 
@@ -55,7 +55,7 @@ def forget_entries(story: StoryTree, entries: Collection[int]) -> Forgotten:
     own = {node.entry for node in story.nodes.values() if node.hash in hashes}
     for entry in own:
         old = story.entries[entry]
-        message = emptied(old.message.role)
+        message = make_empty(old.message.role)
         story.entries[entry] = replace(
             old, message=message, digest=digest(message), attributes=Attributes(None, None, {}, True)
         )

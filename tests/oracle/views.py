@@ -7,7 +7,7 @@ from collections.abc import Collection
 from previously.core.digests import match_key
 from previously.core.snapshot import KeptRecipe
 from previously.storage.store import StoryKey
-from previously.storage.tables.stories import Holding, ranked
+from previously.storage.tables.stories import Holding, rank_holdings
 from tests.oracle.story_tree import StoryTree
 
 
@@ -49,4 +49,4 @@ class InMemoryViews:
             for key, story in self._stories.items()
             if key.owner == owner
         }
-        return ranked({story: set(held) for story, held in found.items() if held})
+        return rank_holdings({story: set(held) for story, held in found.items() if held})

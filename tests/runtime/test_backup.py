@@ -517,9 +517,9 @@ def step(left=[int(dies_at)]):
     if left[0] == 0:
         os.kill(os.getpid(), signal.SIGKILL)
 
-write, stored = spool.Spool.write, copy._stored
+write, stored = spool.Spool.write, copy._restore_ids
 spool.Spool.write = lambda *arguments: (step(), write(*arguments))[1]
-copy._stored = lambda *arguments: (step(), stored(*arguments))[1]
+copy._restore_ids = lambda *arguments: (step(), stored(*arguments))[1]
 
 async def main():
     async with await Memory.open(where) as memory:

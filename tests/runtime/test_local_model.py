@@ -12,7 +12,7 @@ from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
 from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
 from previously.core.versions import Kind
-from previously.demo.generate_story import generate_story
+from previously.demo.long_story import generate_story
 from previously.folds.amend import AMENDED
 from previously.models.client import Model
 from previously.models.retry import MAX_CALLS

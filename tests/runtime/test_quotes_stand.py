@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from previously import BlockingMemory, Draft, Settings, message, read_story
-from previously.demo.generate_story import generate_story
+from previously.demo.long_story import generate_story
 from tests.effort import cases
 from tests.quotations import check_story, faults
 

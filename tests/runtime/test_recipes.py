@@ -18,7 +18,7 @@ from previously.core.messages import Role, ToolCall, ToolResult
 from previously.core.snapshot import KeptRecipe
 from previously.core.tokens import message_tokens
 from previously.core.versions import IN_FORCE
-from previously.settings import layer_of
+from previously.settings import make_layer
 from previously.storage.sqlite import SqliteStore
 from previously.view import epoch
 from previously.view.recipe import digest_messages, parse_recipe, write_recipe
@@ -228,7 +228,7 @@ def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
             raise StoreProblem("The disk is full.")
 
     async def run() -> None:
-        async with Memory(Full(":memory:"), owner="me", layers=[layer_of(SMALL)], folder=BuiltinWriter()) as memory:
+        async with Memory(Full(":memory:"), owner="me", layers=[make_layer(SMALL)], folder=BuiltinWriter()) as memory:
             story = await memory.story("tale")
             await story.add("user", "Hello?")
             assert (await story.view()).messages

@@ -12,7 +12,7 @@ from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
 from previously.core.scripts import count_words
 from previously.core.versions import Cost
-from previously.demo.generate_story import generate_story
+from previously.demo.long_story import generate_story
 from previously.folds.chapter import ChapterFold
 from previously.folds.fold import Fold
 from previously.folds.update import UpdateFold

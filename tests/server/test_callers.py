@@ -11,7 +11,7 @@ from previously.core.errors import StoreProblem
 from previously.server import callers as callers_module
 from previously.server.callers import FRESH_S, GRACE_S, MOST_KNOWN, Caller, Callers, find_key
 from previously.server.refusals import Header, Refusal
-from previously.storage.tables.keys import key_hash
+from previously.storage.tables.keys import hash_key
 
 KEY = "pk-" + "k" * 43
 
@@ -20,7 +20,7 @@ class Doors:
     """A store of keys, and a clock."""
 
     def __init__(self, **keys: str) -> None:
-        self.keys = {key_hash(key): owner for key, owner in keys.items()}
+        self.keys = {hash_key(key): owner for key, owner in keys.items()}
         self.now = 1_000.0
         self.asked = 0
         self.down = False
@@ -155,7 +155,7 @@ async def test_a_new_key_works_within_seconds_also_when_it_was_tried_before() ->
     doors = Doors(other="bob")
     callers = doors.callers()
     await refused(callers, bearer(KEY))
-    doors.keys[key_hash(KEY)] = "ann"
+    doors.keys[hash_key(KEY)] = "ann"
     doors.now += FRESH_S
     assert (await callers.caller(bearer(KEY))).owner == "ann"
 

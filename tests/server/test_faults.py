@@ -17,9 +17,9 @@ import pytest
 from previously import ScriptedAnswer
 from previously.core.messages import ToolCall
 from previously.testing import redirect, refused, web_page
-from previously.wire.sse import read_reply
 from tests.server.running import PARTIAL, Rig, Talk, stories_with, swipes_of
 from tests.wire.odd_streams import EMOJI, ODD_FORMS, SAID, chunk, stream
+from tests.wire.whole_reply import read_reply
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -20,7 +20,7 @@ from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
-from previously.storage.tables.books import Book, BookInfo, other_name
+from previously.storage.tables.books import Book, BookInfo, number_name
 from tests.effort import cases
 from tests.oracle.in_memory import oracle
 from tests.storage.postgres_server import shared_server
@@ -205,7 +205,7 @@ async def test_books_that_nobody_has_attached_are_copied_too_once(
         await copy_books(here, there)
     bodies = {name: (await stores[target].book(ME, name)) for name in await there.books()}
     assert {name: book and book.body for name, book in bodies.items()} == {
-        "apart": '"another"', other_name("apart", 2): '"apart"', "people": '"people"', "places": '"places"'
+        "apart": '"another"', number_name("apart", 2): '"apart"', "people": '"people"', "places": '"places"'
     }  # fmt: skip
 
 

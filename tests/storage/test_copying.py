@@ -23,8 +23,8 @@ from previously.storage import copy as copying
 from previously.storage import layout
 from previously.storage.copy import NameTaken, Whole, WholeStories
 from previously.storage.postgres import PostgresStore
-from previously.storage.postgres.session import prepare
-from previously.storage.queries import all_queries, load_migrations
+from previously.storage.postgres.transaction import prepare
+from previously.storage.queries import load_all_queries, load_migrations
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
@@ -204,7 +204,7 @@ def test_the_layout_names_every_column_of_both_schemas() -> None:
 
 def test_every_query_of_copying_that_reads_asks_for_the_owner() -> None:
     for backend in ("sqlite", "postgres"):
-        for name, statement in layout.copying_queries(backend).items():
+        for name, statement in layout.write_copy_queries(backend).items():
             if not name.startswith(("last_", "reserve_", "plan_")):
                 assert "owner" in statement, name
 
@@ -427,14 +427,14 @@ async def test_a_copy_that_is_not_equal_is_undone(
     stores: dict[str, Store], target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await rich(stores["sqlite"])
-    stored = copying._stored
+    stored = copying._restore_ids
 
     def wrong(column: layout.Column, values: Any, ids: copying.Ids) -> Any:
         found = list(stored(column, values, ids))
         return [f"{value}!" for value in found] if column.name == "speaker" else found
 
     with monkeypatch.context() as patched:
-        patched.setattr(copying, "_stored", wrong)
+        patched.setattr(copying, "_restore_ids", wrong)
         with pytest.raises(StoreProblem, match=r"Story 'copy' cannot be written to there.*digest.*undone"):
             await copy(stores["sqlite"], "tale", stores[target], "copy")
     assert await all_rows(stores[target], "me") == 0
@@ -532,22 +532,22 @@ async def test_what_is_being_imported_is_copied_as_far_as_it_got(stores: dict[st
 def test_no_query_reads_more_than_it_gives(tmp_path: Path) -> None:
     """Otherwise the time for a story grows with its square, or with everybody else's stories."""
     asked = {"story": 1, "owner": "me", "ids": "[1]", "from_0": 0, "from_1": 0, "most": 1, "line": 1}
-    reading = [name for name in layout.copying_queries("sqlite") if name.startswith(("copy_", "ids_", "sizes_"))]
+    reading = [name for name in layout.write_copy_queries("sqlite") if name.startswith(("copy_", "ids_", "sizes_"))]
     reading = [name for name in reading if not name.startswith("copy_into_")]
     path = str(tmp_path / "stories.db")
     asyncio.run(SqliteStore(path).close())
     connection = apsw.Connection(path)
     for name in reading:
-        plan = connection.execute(f"EXPLAIN QUERY PLAN {layout.copying_queries('sqlite')[name]}", asked)
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {layout.write_copy_queries('sqlite')[name]}", asked)
         steps = [step for *_, step in plan if "json_each" not in step]
         assert [step for step in steps if "SCAN" in step] == [], name
         assert "branch" in name or not any("TEMP B-TREE" in step for step in steps), name
     connection.close()
     url = shared_server().emptied()
     with psycopg.connect(url, autocommit=True) as server:
-        prepare(server, {name: text.encode() for name, text in all_queries("postgres").items()})
+        prepare(server, {name: text.encode() for name, text in load_all_queries("postgres").items()})
         with server.transaction():
-            queries = layout.copying_queries("postgres")
+            queries = layout.write_copy_queries("postgres")
             server.execute(queries["plan_for_copying"].encode())
             for name in reading:
                 given = {**asked, "from_0": ""} if name == "copy_receipt" else asked

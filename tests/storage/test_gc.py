@@ -27,7 +27,7 @@ from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.store import Store, StoryKey
-from previously.storage.tables import Tables, path_writer, tables_of
+from previously.storage.tables import Tables, make_tables, path_writer
 from tests.effort import cases
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import database, shared_server
@@ -383,7 +383,7 @@ async def test_a_change_taken_for_dead_says_so_and_changes_nothing(tmp_path: Pat
     store = SqliteStore(path)
     key = await told(store, *"abc")
     file = SqliteFile(path)
-    tables = tables_of(file)
+    tables = make_tables(file)
     change = tables.writer.apply(key, tables.branch(key, "main"), [Splice(3, 0, many(12))], BEGUN, None)
     for _ in range(2):
         with file.transaction():
@@ -407,7 +407,7 @@ async def test_a_change_whose_branch_moved_on_while_its_lines_were_cleaned_says_
     store = SqliteStore(path)
     key = await told(store, *"abcdefghij")
     file = SqliteFile(path)
-    tables = tables_of(file)
+    tables = make_tables(file)
     change = tables.writer.apply(key, tables.branch(key, "main"), [Splice(0, 1, put("A"))], LATE, None)
     with file.transaction():
         next(change)

@@ -16,23 +16,23 @@ from previously.storage.postgres import PostgresStore
 from previously.storage.queries import load_migrations
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
-from previously.storage.tables.keys import HASH_BYTES, KEY_PREFIX, NOBODY, AccessKey, key_hash
+from previously.storage.tables.keys import HASH_BYTES, KEY_PREFIX, NOBODY, AccessKey, hash_key
 from tests.storage.postgres_server import database, shared_server
 
 AT = "2026-03-02T19:04:00+00:00"
 
 
 def kept(name: str, owner: str = "me", key: str = "") -> AccessKey:
-    return AccessKey(name, owner, key_hash(key or f"{KEY_PREFIX}{name}"), "abcd", AT)
+    return AccessKey(name, owner, hash_key(key or f"{KEY_PREFIX}{name}"), "abcd", AT)
 
 
 async def test_a_key_is_found_by_its_hash_until_it_is_removed(store: Store) -> None:
     await store.add_key(kept("phone"))
     await store.add_key(kept("guest", "they"))
-    assert await store.owner_of(key_hash("pk-phone")) == "me"
-    assert await store.owner_of(key_hash("pk-guest")) == "they"
+    assert await store.owner_of(hash_key("pk-phone")) == "me"
+    assert await store.owner_of(hash_key("pk-guest")) == "they"
     assert await store.remove_key("phone") == kept("phone")
-    assert await store.owner_of(key_hash("pk-phone")) is None
+    assert await store.owner_of(hash_key("pk-phone")) is None
     assert await store.keys() == [kept("guest", "they")]
 
 
@@ -52,7 +52,7 @@ async def test_a_name_is_given_once(store: Store) -> None:
     assert await store.keys() == [kept("phone")]
     await store.remove_key("phone")
     await store.add_key(kept("phone", "they", "pk-other"))
-    assert await store.owner_of(key_hash("pk-other")) == "they"
+    assert await store.owner_of(hash_key("pk-other")) == "they"
 
 
 async def test_of_several_that_give_one_name_at_once_one_does(store: Store) -> None:
@@ -77,8 +77,8 @@ async def test_what_is_no_name_removes_nothing(store: Store, name: str) -> None:
 )
 async def test_near_misses_are_nobodys(store: Store, key: str) -> None:
     await store.add_key(kept("phone"))
-    assert await store.owner_of(key_hash(key)) is None
-    for hashed in (key_hash("pk-phone")[:16], key_hash("pk-phone") + b"\x00", b"", b"pk-phone"):
+    assert await store.owner_of(hash_key(key)) is None
+    for hashed in (hash_key("pk-phone")[:16], hash_key("pk-phone") + b"\x00", b"", b"pk-phone"):
         assert await store.owner_of(hashed) is None
 
 
@@ -93,8 +93,8 @@ async def test_keys_and_stories_do_not_see_each_other(store: Store) -> None:
 
 
 async def test_a_hash_says_nothing_of_its_key() -> None:
-    assert len(key_hash("pk-phone")) == HASH_BYTES
-    assert key_hash("pk-phone") != key_hash("pk-phone ")
+    assert len(hash_key("pk-phone")) == HASH_BYTES
+    assert hash_key("pk-phone") != hash_key("pk-phone ")
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ async def test_a_new_key_is_long_random_and_said_once(memory: Memory) -> None:
         assert len(key) == len(KEY_PREFIX) + 43, "256 bits"
         assert one.ending == key[-4:]
         assert key[:-4] not in repr(one)
-        assert await memory.owner_of_key(key_hash(key)) == "local"
+        assert await memory.owner_of_key(hash_key(key)) == "local"
     assert await memory.keys() == sorted((one for _, one in made), key=lambda one: one.name)
 
 
@@ -135,7 +135,7 @@ async def test_the_longest_name_fits_every_store(store: Store) -> None:
         _store = store
 
     key, _ = await Here().add_key("日" * LONGEST_NAME, owner="本" * LONGEST_NAME)
-    assert await Here().owner_of_key(key_hash(key)) == "本" * LONGEST_NAME
+    assert await Here().owner_of_key(hash_key(key)) == "本" * LONGEST_NAME
 
 
 async def test_the_file_holds_no_key(tmp_path: Path) -> None:

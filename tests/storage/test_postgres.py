@@ -21,7 +21,7 @@ from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status
 from previously.storage.copy import Backup, WholeStories
 from previously.storage.postgres import PostgresStore
-from previously.storage.postgres.session import PostgresSession
+from previously.storage.postgres.transaction import PostgresSession
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
 from previously.storage.tables.session import Row
@@ -107,7 +107,7 @@ async def asked(store: PostgresStore, owner: str, statement: str, how: str = "be
             pipeline.sync()
         return cursor.fetchall() if cursor.description else cursor.rowcount
 
-    return await store.database._in_thread(how, {"owner": owner, "story": 0}, ask)
+    return await store.database._do_in_thread(how, {"owner": owner, "story": 0}, ask)
 
 
 async def test_a_query_that_forgets_the_owner_finds_nothing_of_another(opening: Opening) -> None:

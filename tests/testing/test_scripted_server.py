@@ -19,7 +19,8 @@ from previously.models.http import OpenAICompatibleModel
 from previously.testing import Plan, ScriptedAnswer, ScriptedServer, gzip_bomb, long_line, redirect, refused, web_page
 from previously.testing.server import ServerKind
 from previously.wire.reply import Reply
-from previously.wire.sse import ReplyReader, read_reply
+from previously.wire.sse import ReplyReader
+from tests.wire.whole_reply import read_reply
 
 ASKED = {"model": "small", "messages": [{"role": "user", "content": "When does the ferry leave?"}]}
 STREAMED: dict[str, Any] = ASKED | {"stream": True}

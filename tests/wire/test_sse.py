@@ -14,8 +14,9 @@ from openai._streaming import SSEDecoder
 from previously.core.messages import ToolCall
 from previously.wire import sse
 from previously.wire.reply import MAX_CHOICES, MAX_TOOL_CALLS, Reply, ReplyChoice
-from previously.wire.sse import MAX_LINE_BYTES, ReplyReader, read_reply
+from previously.wire.sse import MAX_LINE_BYTES, ReplyReader
 from tests.wire.odd_streams import EMOJI, ODD_FORMS, PLAIN, SAID, chunk, dumped, stream
+from tests.wire.whole_reply import read_reply
 
 
 def fed(*pieces: bytes, **bounds: int) -> Reply:

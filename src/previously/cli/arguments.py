@@ -1,4 +1,4 @@
-"""What commands take: stories, positions, budgets, texts; and the way to the stories themselves.
+"""Arguments that commands share: stories, positions, budgets, texts; and the way to the stories themselves.
 
 Values are read here rather than by the option parser, so that each fault is said in a sentence of ours.
 """
@@ -16,7 +16,6 @@ import typer
 
 from previously.core.errors import BadInput
 from previously.core.json_values import MAX_MESSAGE_BYTES, clean
-from previously.runtime.writer import BuiltinWriter
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
@@ -26,7 +25,7 @@ MOST_TOKENS = 10**12
 """No model has such a window; a larger number is a slip."""
 
 
-def name(text: str) -> str:
+def check_name(text: str) -> str:
     """A name as it can be stored."""
     if not text.strip():
         raise BadInput("A name must not be empty.")
@@ -35,22 +34,22 @@ def name(text: str) -> str:
     return text
 
 
-def position(text: str) -> int:
+def parse_position(text: str) -> int:
     """A position: from 0, or negative and counted from the end."""
     if not re.fullmatch(r"-?[0-9]{1,18}", text):
         raise BadInput(f"{text!r} is not a position: give a whole number, from 0 or, counted from the end, from -1.")
     return int(text)
 
 
-def stretch(text: str) -> tuple[int, int]:
+def parse_stretch(text: str) -> tuple[int, int]:
     """Messages by the positions of the first and the last, or of one."""
-    found = re.fullmatch(r"(-?[0-9]{1,18})(?:-(-?[0-9]{1,18}))?", text)
-    if not found:
+    match = re.fullmatch(r"(-?[0-9]{1,18})(?:-(-?[0-9]{1,18}))?", text)
+    if not match:
         raise BadInput(f"{text!r} is no stretch of messages: give FIRST-LAST, like 3-7, or one position.")
-    return int(found[1]), int(found[2] or found[1])
+    return int(match[1]), int(match[2] or match[1])
 
 
-def budget(text: str) -> int:
+def parse_budget(text: str) -> int:
     """A number of tokens."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         raise BadInput(f"{text!r} is not a budget: give a number of tokens.")
@@ -59,24 +58,25 @@ def budget(text: str) -> int:
     return int(text)
 
 
-def version_number(text: str) -> int:
+def parse_version(text: str) -> int:
     """The id of a version."""
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise BadInput(f"{text!r} is not a version: give its id from `previously log`.")
     return int(text)
 
 
-def number(text: str) -> int:
+def parse_number(text: str) -> int:
     """A number as lists give it."""
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise BadInput(f"{text!r} is not a number.")
     return int(text)
 
 
-Story = Annotated[str, typer.Argument(metavar="NAME", parser=name, help="The story.")]
-Branch = Annotated[str, typer.Argument(metavar="BRANCH", parser=name, help="The branch.")]
+Story = Annotated[str, typer.Argument(metavar="NAME", parser=check_name, help="The story.")]
+Branch = Annotated[str, typer.Argument(metavar="BRANCH", parser=check_name, help="The branch.")]
 Position = Annotated[
-    int, typer.Argument(metavar="POSITION", parser=position, help="Which message: from 0, or from the end with -1.")
+    int,
+    typer.Argument(metavar="POSITION", parser=parse_position, help="Which message: from 0, or from the end with -1."),
 ]
 Words = Annotated[str, typer.Option("--text", metavar="T", help="The words; - reads them from standard input.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -86,45 +86,46 @@ Endpoint = Annotated[str, typer.Option("--endpoint", metavar="URL", help="An Ope
 ModelName = Annotated[str, typer.Option("--model", metavar="NAME", help="The model there that writes memory.")]
 
 
-def on_a_server(ctx: typer.Context) -> bool:
-    """Whether the stories are in no file of ours."""
-    from previously.settings_file import effective
+def is_on_server(ctx: typer.Context) -> bool:
+    """Return whether the stories are on a server, in no file of ours."""
+    from previously.settings_file import find_effective
 
-    return "://" in str(ctx.obj or effective(os.environ)[0].get("PREVIOUSLY_DB", ""))
+    return "://" in str(ctx.obj or find_effective(os.environ)[0].get("PREVIOUSLY_DB", ""))
 
 
 @contextmanager
-def opened(ctx: typer.Context) -> Iterator[BlockingMemory]:
+def open_memory(ctx: typer.Context) -> Iterator[BlockingMemory]:
     """The stories that --db, PREVIOUSLY_DB or the user's data folder hold, for whatever needs no model."""
     from previously.blocking import BlockingMemory
+    from previously.runtime.writer import BuiltinWriter
 
     with BlockingMemory(ctx.obj, folder=BuiltinWriter()) as memory:
         yield memory
 
 
 @contextmanager
-def opened_for_folding(ctx: typer.Context, endpoint: str, model: str) -> Iterator[BlockingMemory]:
+def open_for_folding(ctx: typer.Context, endpoint: str, model: str) -> Iterator[BlockingMemory]:
     """The same, with the model that writes their memory."""
     from previously.blocking import BlockingMemory
 
-    with BlockingMemory(ctx.obj, model=chosen_model(endpoint, model)) as memory:
+    with BlockingMemory(ctx.obj, model=choose_model(endpoint, model)) as memory:
         yield memory
 
 
-def chosen_model(endpoint: str, model: str) -> Model | None:
+def choose_model(endpoint: str, model: str) -> Model | None:
     """The model that the options name, each standing in for its variable; None when nothing names one."""
     from previously.app import model_from
     from previously.settings import resolve
-    from previously.settings_file import effective
+    from previously.settings_file import find_effective
 
     given = {"PREVIOUSLY_ENDPOINT": endpoint, "PREVIOUSLY_MODEL": model}
-    environment, layers = effective(os.environ)
+    environment, layers = find_effective(os.environ)
     named = {**environment, **{name: value for name, value in given.items() if value}}
     return model_from(named, resolve(layers).timeout_s)
 
 
-def words(text: str) -> str:
-    """What was given as --text; from standard input without its last line end."""
+def read_words(text: str) -> str:
+    """Return the words given as --text; from standard input without its last line end."""
     if text != "-":
         return text
     if sys.stdin is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, name, opened, version_number
+from previously.cli.arguments import AsJson, check_name, open_memory, parse_version
 from previously.cli.memory_edits import restore_version
 from previously.core.errors import BadInput
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from previously.storage.copy import Backup
 
 Stories = Annotated[
-    list[str] | None, typer.Option("--story", metavar="NAME", parser=name, help="Only this one; may be given again.")
+    list[str] | None,
+    typer.Option("--story", metavar="NAME", parser=check_name, help="Only this one; may be given again."),
 ]
 Replace = Annotated[
     bool, typer.Option("--replace", help="Where a name is taken by another story, keep that under a new name.")
@@ -38,30 +39,30 @@ def backup(
     if listed:
         if file is not None or stories:
             raise BadInput("--list takes no file and no story.")
-        with opened(ctx) as memory:
-            _list(memory.backups(), as_json)
+        with open_memory(ctx) as memory:
+            _print_list(memory.backups(), as_json)
         return
     if file is not None and not file.strip():
         raise BadInput("The name of the file is empty.")
-    with opened(ctx) as memory, output.progress("Backing up") as progress:
+    with open_memory(ctx) as memory, output.progress("Backing up") as progress:
         made = memory.backup(file, stories=stories, progress=progress)
     if as_json:
-        output.emit({"path": made.path, "stories": _wholes(made)})
+        output.emit({"path": made.path, "stories": _stories_json(made)})
         return
     total = sum(one.messages for one in made.stories)
-    told = f"{output.counted(len(made.stories), 'story')}, {output.counted(total, 'message')}"
-    output.console().print(f"Backed up {told}: {output.one_line(made.path)}", soft_wrap=True)
+    counts = f"{output.count_nouns(len(made.stories), 'story')}, {output.count_nouns(total, 'message')}"
+    output.console().print(f"Backed up {counts}: {output.one_line(made.path)}", soft_wrap=True)
 
 
 def restore(
     ctx: typer.Context,
     what: Annotated[str, typer.Argument(metavar="WHAT", help="A backup; with VERSION, the story it is of.")],
     version: Annotated[
-        int | None, typer.Argument(metavar="VERSION", parser=version_number, help="A version by its id in `log`.")
+        int | None, typer.Argument(metavar="VERSION", parser=parse_version, help="A version by its id in `log`.")
     ] = None,
     stories: Stories = None,
     new: Annotated[
-        str | None, typer.Option("--as", metavar="NAME", parser=name, help="The name of the one story restored.")
+        str | None, typer.Option("--as", metavar="NAME", parser=check_name, help="The name of the one story restored.")
     ] = None,
     replace: Replace = False,
     as_json: AsJson = False,
@@ -70,14 +71,14 @@ def restore(
     if version is not None:
         if stories or new or replace:
             raise BadInput("--story, --as and --replace are for backups; a version is restored where it was.")
-        restore_version(ctx, name(what), version, as_json)
+        restore_version(ctx, check_name(what), version, as_json)
         return
     if not Path(what).is_file():
         story = output.one_line(what)
         raise BadInput(
             f"There is no file {story}; a version of a story is restored with its id: restore {story} VERSION."
         )
-    with opened(ctx) as memory, output.progress("Restoring") as progress:
+    with open_memory(ctx) as memory, output.progress("Restoring") as progress:
         done = memory.restore(what, stories=stories, name=new, replace=replace, progress=progress)
     _report(done, as_json)
 
@@ -92,7 +93,7 @@ def move(
     """Copy all stories to another place, and say what to do next. What is here stays as it is."""
     if not to.strip():
         raise BadInput("--to names no place.")
-    with opened(ctx) as memory, output.progress("Moving") as progress:
+    with open_memory(ctx) as memory, output.progress("Moving") as progress:
         done = memory.move(to, stories=stories, replace=replace, progress=progress)
     changed = [output.one_line(one.story) for one in done.stories if one.status == "changed meanwhile"]
     _report(done, as_json)
@@ -111,9 +112,9 @@ def move(
         )
 
 
-def _list(backups: Sequence[Backup], as_json: bool) -> None:
+def _print_list(backups: Sequence[Backup], as_json: bool) -> None:
     listed = [
-        {"path": made.path, "at": made.at, "there": Path(made.path).is_file(), "stories": _wholes(made)}
+        {"path": made.path, "at": made.at, "there": Path(made.path).is_file(), "stories": _stories_json(made)}
         for made in backups
     ]
     if as_json:
@@ -125,11 +126,11 @@ def _list(backups: Sequence[Backup], as_json: bool) -> None:
         return
     for made, one in zip(backups, listed, strict=True):
         gone = "" if one["there"] else " (no longer there)"
-        told = f"{made.at[:16].replace('T', ' ')} UTC, {output.counted(len(made.stories), 'story')}: "
-        console.print(f"{told}{output.one_line(made.path)}{gone}", soft_wrap=True)
+        line = f"{made.at[:16].replace('T', ' ')} UTC, {output.count_nouns(len(made.stories), 'story')}: "
+        console.print(f"{line}{output.one_line(made.path)}{gone}", soft_wrap=True)
 
 
-def _wholes(made: Backup) -> list[dict[str, Any]]:
+def _stories_json(made: Backup) -> list[dict[str, Any]]:
     return [{"story": one.story, "messages": one.messages, "digest": one.digest} for one in made.stories]
 
 
@@ -143,5 +144,5 @@ def _report(done: Copies, as_json: bool) -> None:
         return
     console = output.console()
     for one in done.stories:
-        told = f"{output.one_line(one.story)}: {one.status.value}, {output.counted(one.messages, 'message')}."
-        console.print(told, soft_wrap=True)
+        line = f"{output.one_line(one.story)}: {one.status.value}, {output.count_nouns(one.messages, 'message')}."
+        console.print(line, soft_wrap=True)

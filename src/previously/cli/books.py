@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, name, opened
+from previously.cli.arguments import AsJson, Story, check_name, open_memory
+from previously.cli.forget import confirm_forgetting
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.lore.entry import KeyedEntry
 
 MOST_TOLD = 20
-"""How many entries with problems are told of by name."""
+"""Entries with problems that are listed by name: a screenful; the rest are counted."""
 
-BookName = Annotated[str, typer.Argument(metavar="BOOK", parser=name, help="The book, by its name.")]
+BookName = Annotated[str, typer.Argument(metavar="BOOK", parser=check_name, help="The book, by its name.")]
 
 
 def books(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List your books."""
-    with opened(ctx) as memory:
-        found = [(info, memory.book(info.name)) for info in memory.books()]
+    with open_memory(ctx) as memory:
+        books = [(info, memory.book(info.name)) for info in memory.books()]
     if as_json:
         output.emit(
             {
@@ -36,28 +36,31 @@ def books(ctx: typer.Context, as_json: AsJson = False) -> None:
                         "size_bytes": info.size,
                         "at": info.at,
                     }
-                    for info, entries in found
+                    for info, entries in books
                 ]
             }
         )
         return
-    if not found:
+    if not books:
         output.console().print("There are no books yet; `previously lore import FILE` brings one in.")
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
     rows = [
         (info.name, len(entries), sum(bool(problems) for _, problems in entries), info.at[:16].replace("T", " "))
-        for info, entries in found
+        for info, entries in books
     ]
-    output.console().print(table(("book", "entries", "with problems", "kept (UTC)"), rows, left=("book", "kept (UTC)")))
+    output.console().print(
+        make_table(("book", "entries", "with problems", "kept (UTC)"), rows, left=("book", "kept (UTC)"))
+    )
 
 
 def import_book(
     ctx: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="World Info, a character book or card, or a list.")],
     book: Annotated[
-        str | None, typer.Option("--book", metavar="BOOK", parser=name, help="What it is called; else as the file.")
+        str | None,
+        typer.Option("--book", metavar="BOOK", parser=check_name, help="What it is called; else as the file."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -65,13 +68,13 @@ def import_book(
     from previously.core.json_values import parse_json
     from previously.formats.files import open_document
 
-    called = book or name(Path(file).stem)
+    called = book or check_name(Path(file).stem)
     with open_document(Path(file)) as document:
         try:
             given = parse_json(document.text(), "file")
         except BadInput as error:
             raise document.fault(error) from None
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         replaced = called in [one.name for one in memory.books()]
         try:
             memory.keep_book(called, given)
@@ -80,28 +83,28 @@ def import_book(
         entries = memory.book(called)
     unsound = [(entry, problems) for entry, problems in entries if problems]
     if as_json:
-        told = [{"entry": entry.name, "uid": entry.uid, "problems": problems} for entry, problems in unsound]
-        output.emit({"book": called, "entries": len(entries), "replaced": replaced, "problems": told})
+        problems_json = [{"entry": entry.name, "uid": entry.uid, "problems": problems} for entry, problems in unsound]
+        output.emit({"book": called, "entries": len(entries), "replaced": replaced, "problems": problems_json})
         return
     _print_imported(called, len(entries), unsound, replaced=replaced)
 
 
 def attach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
     """Let the entries of a book come up in a story."""
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
-        found.attach_book(book)
-        attached = found.attached_books()
-    _attached(story, "attached", book, attached, f"{book} is attached to {story}.", as_json)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
+        opened.attach_book(book)
+        attached = opened.attached_books()
+    _report_attached(story, "attached", book, attached, f"{book} is attached to {story}.", as_json)
 
 
 def detach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
     """Let them come up there no more. The book stays."""
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
-        found.detach_book(book)
-        attached = found.attached_books()
-    _attached(story, "detached", book, attached, f"{book} is not attached to {story} any more.", as_json)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
+        opened.detach_book(book)
+        attached = opened.attached_books()
+    _report_attached(story, "detached", book, attached, f"{book} is not attached to {story} any more.", as_json)
 
 
 def forget(
@@ -111,30 +114,24 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Destroy a book. There is no way back."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         entries = len(memory.book(book))
         if not yes:
             _ask(book, entries)
         memory.forget_book(book)
-    if as_json:
-        output.emit({"forgotten": book, "entries": entries})
-    else:
-        output.console().print(f"Forgot the book {output.one_line(book)}.", soft_wrap=True)
+    output.report({"forgotten": book, "entries": entries}, f"Forgot the book {output.one_line(book)}.", as_json=as_json)
 
 
 def _ask(book: str, entries: int) -> None:
-    output.note(f"The book {book} goes, {output.counted(entries, 'entry')}, from every story it is attached to.")
-    if not sys.stdin or not sys.stdin.isatty():
-        raise BadInput("Nothing was forgotten: there is nobody to ask here. If it shall be, add --yes.")
-    if not typer.confirm("Forget it for good?", err=True):
-        raise BadInput("Nothing was forgotten.")
+    output.note(f"The book {book} goes, {output.count_nouns(entries, 'entry')}, from every story it is attached to.")
+    confirm_forgetting()
 
 
 def _print_imported(called: str, count: int, unsound: list[tuple[KeyedEntry, list[str]]], *, replaced: bool) -> None:
     console = output.console()
     instead = ", in place of the one before" if replaced else ""
     console.print(
-        f"{output.one_line(called)}: {output.counted(count, 'entry')}{instead}. "
+        f"{output.one_line(called)}: {output.count_nouns(count, 'entry')}{instead}. "
         f"`previously lore attach STORY {output.one_line(called)}` lets them come up in a story.",
         soft_wrap=True,
     )
@@ -146,9 +143,5 @@ def _print_imported(called: str, count: int, unsound: list[tuple[KeyedEntry, lis
         console.print(f"  … and {len(unsound) - MOST_TOLD:,} more with problems.")
 
 
-def _attached(story: str, verb: str, book: str, attached: list[str], sentence: str, as_json: bool) -> None:
-    if as_json:
-        told: dict[str, Any] = {"story": story, verb: book, "books": attached}
-        output.emit(told)
-    else:
-        output.console().print(output.one_line(sentence), soft_wrap=True)
+def _report_attached(story: str, verb: str, book: str, attached: list[str], sentence: str, as_json: bool) -> None:
+    output.report({"story": story, verb: book, "books": attached}, sentence, as_json=as_json)

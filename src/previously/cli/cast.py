@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, name, opened, position, stretch
+from previously.cli.arguments import AsJson, Story, check_name, open_memory, parse_position, parse_stretch
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -18,38 +18,38 @@ FEW_FACTS = 3
 """Facts of each character in the list of all: a screen holds a cast of eight."""
 
 FROM_SUMMARY = "summary"
-"""Where a sentence comes from that is no fact of its own."""
+"""The source of a sentence that is no fact of its own."""
 
 
 def cast(
     ctx: typer.Context,
     story: Story,
     character: Annotated[
-        str | None, typer.Argument(metavar="CHARACTER", parser=name, help="One of them, with all facts.")
+        str | None, typer.Argument(metavar="CHARACTER", parser=check_name, help="One of them, with all facts.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the characters and what they know, or all that one of them knows."""
     from previously.cli.memory_json import cast_json
 
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False).cast()
+    with open_memory(ctx) as memory:
+        items = memory.story(story, create=False).cast()
     if character is not None:
-        one = _called(found, character)
+        one = _find_item(items, character)
         if as_json:
             output.emit({"story": story, **cast_json(one)})
         else:
             _print_one(story, one)
         return
     if as_json:
-        output.emit({"story": story, "cast": [cast_json(one) for one in found]})
+        output.emit({"story": story, "cast": [cast_json(one) for one in items]})
         return
     console = output.console()
-    if not found:
+    if not items:
         console.print(output.from_model(story, NOBODY), soft_wrap=True)
         return
-    for one in found:
-        facts = output.counted(len(one.knowledge.facts), "fact")
+    for one in items:
+        facts = output.count_nouns(len(one.knowledge.facts), "fact")
         console.print(output.one_line(f"{one.name} ({facts}{', stale' if one.stale else ''})"), style="bold")
         if one.knowledge.summary:
             console.print(output.printable(one.knowledge.summary))
@@ -59,7 +59,7 @@ def cast(
             console.print(
                 f"  All of it: `previously cast {output.one_line(story)} {output.one_line(one.name)}`.", soft_wrap=True
             )
-    if all(one.knowledge.is_empty for one in found):
+    if all(one.knowledge.is_empty for one in items):
         console.print(output.from_model(story, "Nothing is noted of what they know"), soft_wrap=True)
 
 
@@ -71,8 +71,8 @@ def who_knows(
 ) -> None:
     """Show who knows of something, what they know of it, from whom and since when."""
     query = " ".join(asked)
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False).who_knows(query)
+    with open_memory(ctx) as memory:
+        knowledge = memory.story(story, create=False).who_knows(query)
     if as_json:
         rows = [
             {
@@ -80,21 +80,21 @@ def who_knows(
                 "facts": [fact.as_json() for fact in one.facts],
                 "sentences": list(one.summary_sentences),
             }
-            for one in found
+            for one in knowledge
         ]
         output.emit({"story": story, "query": query, "knows": rows})
         return
-    if not found:
+    if not knowledge:
         output.console().print(f"Nobody is known to know of that: {output.one_line(query)}.", soft_wrap=True)
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
     lines: list[tuple[object, ...]] = []
-    for one in found:
+    for one in knowledge:
         lines += [(one.name, fact.text, fact.source, f"message {fact.since}") for fact in one.facts]
         lines += [(one.name, sentence, FROM_SUMMARY, "-") for sentence in one.summary_sentences]
     columns = ("who", "knows", "source", "since")
-    output.console().print(table(columns, lines, left=columns))
+    output.console().print(make_table(columns, lines, left=columns))
 
 
 def presence(
@@ -110,7 +110,7 @@ def presence(
     everybody: Annotated[bool, typer.Option("--everybody", help="With --set: everybody was present.")] = False,
     unset: Annotated[
         int | None,
-        typer.Option("--unset", metavar="POSITION", parser=position, help="Take back what was set last there."),
+        typer.Option("--unset", metavar="POSITION", parser=parse_position, help="Take back what was set last there."),
     ] = None,
     leave: Annotated[
         list[str] | None, typer.Option("--leave", metavar="N", help="Who is not there from now on; repeatable.")
@@ -129,22 +129,22 @@ def presence(
         raise BadInput("Names and --everybody say who was present at some messages: give those with --set FIRST-LAST.")
     if names and everybody:
         raise BadInput("Either everybody was present or those who are named.")
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
         for name in leave or ():
-            found.leave(name)
+            opened.leave(name)
         for name in enter or ():
-            found.enter(name)
+            opened.enter(name)
         if meant is not None:
-            heard = {casefold(one.name) for one in found.people()}
-            heard |= {casefold(name) for one in found.presence() for name in one.names or ()}
-            span = found.set_presence(*stretch(meant), None if everybody else names or [])
+            heard = {casefold(one.name) for one in opened.people()}
+            heard |= {casefold(name) for one in opened.presence() for name in one.names or ()}
+            span = opened.set_presence(*parse_stretch(meant), None if everybody else names or [])
             new = [name for name in names or () if casefold(name) not in heard]
             output.note(f"Set for {span}." + (f" Not heard of before: {', '.join(new)}." if new else ""))
         if unset is not None:
-            output.note(f"Taken back for {found.unset_presence(unset)}.")
-        people = [one for one in found.people() if casefold(one.name) not in NARRATORS]
-        absent, stretches = found.absent(), found.presence()
+            output.note(f"Taken back for {opened.unset_presence(unset)}.")
+        people = [one for one in opened.people() if casefold(one.name) not in NARRATORS]
+        absent, stretches = opened.absent(), opened.presence()
     gone = {casefold(one) for one in absent}
     present = [one.name for one in people if casefold(one.name) not in gone]
     if as_json:
@@ -165,18 +165,18 @@ def presence(
         return
     console.print(f"There: {output.one_line(', '.join(present)) or 'nobody'}.", soft_wrap=True)
     console.print(f"Not there: {output.one_line(', '.join(absent)) or 'nobody'}.", soft_wrap=True)
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
-    lines = [(str(one.span), _who(one.names), one.source.value) for one in stretches]
+    lines = [(str(one.span), _name_all(one.names), one.source.value) for one in stretches]
     columns = ("stretch", "present", "source")
-    console.print(table(columns, lines, left=columns))
+    console.print(make_table(columns, lines, left=columns))
 
 
-def _who(names: tuple[str, ...] | None) -> str:
+def _name_all(names: tuple[str, ...] | None) -> str:
     return "everybody" if names is None else ", ".join(names) or "nobody"
 
 
-def _called(found: list[CastItem], character: str) -> CastItem:
+def _find_item(found: list[CastItem], character: str) -> CastItem:
     from previously.core.presence import NameBook
 
     names = NameBook(one.name for one in found)
@@ -197,8 +197,8 @@ def _print_one(story: str, one: CastItem) -> None:
     console.print(output.printable(one.knowledge.summary))
     if not one.knowledge.facts:
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
     rows = [(fact.text, fact.source, f"message {fact.since}") for fact in one.knowledge.facts]
     console.print()
-    console.print(table(("fact", "source", "since"), rows, left=("fact", "source", "since")))
+    console.print(make_table(("fact", "source", "since"), rows, left=("fact", "source", "since")))

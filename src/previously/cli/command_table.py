@@ -14,6 +14,10 @@ import typer
 
 from previously import __version__
 from previously.cli import (
+    BAD_INPUT,
+    DONE,
+    FAILED,
+    INTERRUPTED,
     backup,
     cast,
     compact,
@@ -34,10 +38,7 @@ from previously.cli import (
     versions,
     view,
 )
-from previously.cli.main import INTERRUPTED
 from previously.core.errors import BadInput, PreviouslyError
-
-DONE, FAILED, BAD_INPUT = 0, 1, 2
 
 _USAGE: type[Any] = typer.BadParameter.__bases__[0]  # the usage error itself has no public name
 

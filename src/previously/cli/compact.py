@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, budget, chosen_model
+from previously.cli.arguments import AsJson, Endpoint, ModelName, choose_model, parse_budget
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Target(StrEnum):
-    """What a folded conversation may be written as."""
+    """The forms in which a folded conversation may be written."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -29,7 +29,7 @@ class Target(StrEnum):
     CLAUDE_CODE = "claude-code"
 
 
-def _turns(text: str) -> int:
+def _parse_turns(text: str) -> int:
     try:
         return int(text)
     except ValueError:
@@ -40,12 +40,15 @@ def compact(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A conversation: messages, or the log of an agent.")],
     tokens: Annotated[
         int | None,
-        typer.Option("--budget", metavar="N", parser=budget, help="Tokens that the whole may take afterwards."),
+        typer.Option("--budget", metavar="N", parser=parse_budget, help="Tokens that the whole may take afterwards."),
     ] = None,
     tail_turns: Annotated[
         int,
         typer.Option(
-            "--tail-turns", metavar="N", parser=_turns, help="How many of the newest turns stay; 0 or less folds all."
+            "--tail-turns",
+            metavar="N",
+            parser=_parse_turns,
+            help="How many of the newest turns stay; 0 or less folds all.",
         ),
     ] = 2,
     pin: Annotated[
@@ -70,7 +73,7 @@ def compact(
     from previously.blocking import fold_conversation
     from previously.formats.conversations import Dialect, find_list_field, put_system_first, read_conversation
     from previously.settings import resolve
-    from previously.settings_file import effective
+    from previously.settings_file import find_effective
 
     given = read_conversation(Path(file), format)
     done = fold_conversation(
@@ -80,17 +83,19 @@ def compact(
         pins=pin or (),
         to=None if to in (None, Target.CLAUDE_CODE) else str(to),
         tokenizer=tokenizer,
-        model=chosen_model(endpoint, model),
-        model_window=resolve(effective(os.environ)[1]).memory_window_tokens,
+        model=choose_model(endpoint, model),
+        model_window=resolve(find_effective(os.environ)[1]).memory_window_tokens,
     )
     if to is Target.CLAUDE_CODE:
-        _give(given, done, _lines(given, done), None, out, as_json)
+        _write_result(given, done, _write_transcript(given, done), None, out, as_json)
     else:
-        _give(given, done, done.messages, find_list_field(given.dialect if to is None else Dialect(to)), out, as_json)
-    _note(given, done)
+        _write_result(
+            given, done, done.messages, find_list_field(given.dialect if to is None else Dialect(to)), out, as_json
+        )
+    _note_result(given, done)
 
 
-def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]]:
+def _write_transcript(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]]:
     """The lines of a transcript that Claude Code goes on with."""
     from uuid import NAMESPACE_URL, uuid5
 
@@ -112,7 +117,7 @@ def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]
     return [json.loads(line) for line in lines]
 
 
-def _give(
+def _write_result(
     given: Conversation,
     done: FoldedConversation,
     messages: list[dict[str, Any]],
@@ -153,18 +158,20 @@ def _give(
             }
         )
     elif out is None:
-        output.data(text)
+        output.write_data(text)
 
 
-def _note(given: Conversation, done: FoldedConversation) -> None:
+def _note_result(given: Conversation, done: FoldedConversation) -> None:
     begins = "" if "nothing to fold" in done.reason else f"{done.status[:1].upper()}{done.status[1:]}: "
     output.note(f"{begins}{done.reason}")
     if given.skipped:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(given.skipped.items(), key=lambda one: -one[1]))
-        lines = output.counted(sum(given.skipped.values()), "line")
+        lines = output.count_nouns(sum(given.skipped.values()), "line")
         output.note(f"Skipped {lines} without a message ({kinds}).")
     if done.note:
         output.note(f"The built-in folder wrote the brief: {done.note}")
     if done.interrupted:
         are = "is" if done.interrupted == 1 else "are"
-        output.note(f"{output.counted(done.interrupted, 'call')} never got a result and {are} marked as interrupted.")
+        output.note(
+            f"{output.count_nouns(done.interrupted, 'call')} never got a result and {are} marked as interrupted."
+        )

@@ -26,8 +26,13 @@ if TYPE_CHECKING:
     from previously.view.view import View
 
 BUDGET_TOKENS = 2_400
+"""A tenth of the sample story: memory has to stand for nearly all of it."""
+
 LONG_STORY_MESSAGES = 5_000
+"""Enough for dozens of chapters, and for a backbone that tells of them."""
+
 NEWEST_SHOWN = 6
+"""Two or three turns: they fit on a screen together with the bar."""
 
 
 @dataclass
@@ -63,14 +68,14 @@ def demo(
     console = output.console()
     console.quiet = as_json
     folder = CountingWriter()
-    with _place(ctx.obj) as place, BlockingMemory(place, settings=Settings(), folder=folder) as memory:
-        figures: dict[str, Any] = {"harbour": _sample(console, memory, folder)}
-        figures["generated"] = _long(console, memory, folder, messages)
+    with _open_place(ctx.obj) as place, BlockingMemory(place, settings=Settings(), folder=folder) as memory:
+        figures: dict[str, Any] = {"harbour": _show_sample(console, memory, folder)}
+        figures["generated"] = _show_long(console, memory, folder, messages)
     figures |= {"db": ctx.obj, "seconds": round(perf_counter() - started, 2)}
     if as_json:
         output.emit(figures)
         return
-    _heading(console, "Your turn")
+    _print_heading(console, "Your turn")
     kept = f" The stories of this demo are in {output.one_line(ctx.obj)}." if ctx.obj else ""
     console.print(f"All of this took {figures['seconds']:.1f} s.{kept} Next:\n")
     for command, what in _NEXT:
@@ -87,7 +92,7 @@ _NEXT = (
 
 
 @contextmanager
-def _place(db: str | None) -> Iterator[str]:
+def _open_place(db: str | None) -> Iterator[str]:
     """The place that was asked for, or one that is gone afterwards."""
     if db is not None:
         yield db
@@ -96,7 +101,7 @@ def _place(db: str | None) -> Iterator[str]:
         yield str(Path(folder) / "stories.db")
 
 
-def _sample(console: Console, memory: BlockingMemory, folder: CountingWriter) -> dict[str, Any]:
+def _show_sample(console: Console, memory: BlockingMemory, folder: CountingWriter) -> dict[str, Any]:
     from importlib.resources import as_file, files
 
     from previously.core.scripts import count_words
@@ -106,16 +111,16 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingWriter) ->
         drafts = read_story(path, None).drafts
     chapters = [str(draft.attributes.extra["chapter"]) for draft in drafts if "chapter" in draft.attributes.extra]
     speakers = {draft.message.speaker for draft in drafts}
-    words, tokens = sum(count_words(draft.message.text) for draft in drafts), _tokens(drafts)
-    _heading(console, "1  A story")
+    words, tokens = sum(count_words(draft.message.text) for draft in drafts), _count_tokens(drafts)
+    _print_heading(console, "1  A story")
     console.print(f"Harbour, a role-play in {len(chapters)} chapters: {', '.join(chapters)}.")
     console.print(f"{len(drafts):,} messages, {len(speakers)} speakers, {words:,} words, {tokens:,} tokens.")
 
     started = perf_counter()
-    story = memory.story(_free_name(memory, "demo-harbour"))
+    story = memory.story(_find_free_name(memory, "demo-harbour"))
     story.follow(drafts)
     story.view(BUDGET_TOKENS)  # folding makes room for the view that was last asked for
-    _heading(console, "2  Folding it")
+    _print_heading(console, "2  Folding it")
     with output.progress("Folding") as progress:
         report = story.fold(progress=progress)
     seconds, live = perf_counter() - started, story.recap()
@@ -128,7 +133,7 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingWriter) ->
     )
 
     seen = story.view(BUDGET_TOKENS)
-    _heading(console, f"3  What a model would see, in {BUDGET_TOKENS:,} tokens")
+    _print_heading(console, f"3  What a model would see, in {BUDGET_TOKENS:,} tokens")
     verbatim = _print_view(console, seen)
     costs = (
         ("Story", f"{len(drafts):,} messages, {tokens:,} tokens"),
@@ -162,10 +167,10 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingWriter) ->
 
 def _print_view(console: Console, seen: View) -> int:
     """Print the view in short form; how many messages it holds word for word."""
-    from previously.cli.terminal import budget_bar, message_lines
-    from previously.cli.view import placed
+    from previously.cli.terminal import draw_budget, render_message
+    from previously.cli.view import list_placed
 
-    messages = placed(seen)
+    messages = list_placed(seen)
     spoken = [(position, message) for position, message in messages if position is not None]
     for position, message in messages:
         if position is None:
@@ -174,26 +179,26 @@ def _print_view(console: Console, seen: View) -> int:
     console.print(
         f"\nThen {len(spoken)} messages word for word. Here are the last {len(shown)}, shortened for this screen:\n"
     )
-    console.print(message_lines(shown, short=True))
+    console.print(render_message(shown, short=True))
     console.print()
-    console.print(budget_bar(seen))
+    console.print(draw_budget(seen))
     missing = "; ".join(f"{item.what} ({item.reason.value})" for item in seen.left_out)
     console.print(f"Left out: {missing or 'nothing'}.")
     return len(spoken)
 
 
-def _long(console: Console, memory: BlockingMemory, folder: CountingWriter, messages: int) -> dict[str, Any]:
-    from previously.cli.terminal import table
+def _show_long(console: Console, memory: BlockingMemory, folder: CountingWriter, messages: int) -> dict[str, Any]:
+    from previously.cli.terminal import make_table
     from previously.core.messages import Draft, message
-    from previously.demo.generate_story import generate_story
+    from previously.demo.long_story import generate_story
 
-    _heading(console, "4  The same with a very long story")
+    _print_heading(console, "4  The same with a very long story")
     started = perf_counter()
     drafts = [
         Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
         for line in generate_story(messages)
     ]
-    story = memory.story(_free_name(memory, "demo-generated"))
+    story = memory.story(_find_free_name(memory, "demo-generated"))
     points: list[dict[str, Any]] = []
     done, folds, calls, read_before = 0, 0, 0, folder.words_read
     with output.progress(f"Folding {messages:,} messages") as progress:
@@ -205,7 +210,7 @@ def _long(console: Console, memory: BlockingMemory, folder: CountingWriter, mess
             points.append(
                 {
                     "messages": end,
-                    "story_tokens": _tokens(drafts[:end]),
+                    "story_tokens": _count_tokens(drafts[:end]),
                     "view_tokens": seen.tokens,
                     "left_out": len(seen.left_out),
                     "folds": folds,
@@ -214,10 +219,10 @@ def _long(console: Console, memory: BlockingMemory, folder: CountingWriter, mess
             )
     seconds = perf_counter() - started
     console.print(
-        f"A generated story, imported and folded in {seconds:.1f} s, {output.counted(calls, 'model call')}.\n"
+        f"A generated story, imported and folded in {seconds:.1f} s, {output.count_nouns(calls, 'model call')}.\n"
     )
     rows = [[point[key] for key in ("messages", "story_tokens", "view_tokens", "folds")] for point in points]
-    console.print(table(("after messages", "story, tokens", "view, tokens", "folds"), rows))
+    console.print(make_table(("after messages", "story, tokens", "view, tokens", "folds"), rows))
     grown = [points[-1][key] / points[0][key] for key in ("story_tokens", "view_tokens")]
     console.print(
         f"\nThe story grew {grown[0]:.0f} times over, the view {grown[1]:.1f} times: what left it is in memory, which "
@@ -226,13 +231,13 @@ def _long(console: Console, memory: BlockingMemory, folder: CountingWriter, mess
     return {"story": story.name, "messages": messages, "calls": calls, "points": points, "seconds": round(seconds, 3)}
 
 
-def _tokens(drafts: Sequence[Draft]) -> int:
+def _count_tokens(drafts: Sequence[Draft]) -> int:
     from previously.core.tokens import message_tokens
 
     return sum(message_tokens(draft.message) for draft in drafts)
 
 
-def _free_name(memory: BlockingMemory, wanted: str) -> str:
+def _find_free_name(memory: BlockingMemory, wanted: str) -> str:
     """A name that no story has: whatever is there already is not the demo's to change."""
     taken = {info.name for info in memory.stories()}
     number, name = 1, wanted
@@ -242,7 +247,7 @@ def _free_name(memory: BlockingMemory, wanted: str) -> str:
     return name
 
 
-def _heading(console: Console, text: str) -> None:
+def _print_heading(console: Console, text: str) -> None:
     console.print()
     console.rule(text, align="left", style="dim")
     console.print()

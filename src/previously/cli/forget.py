@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, opened, position
+from previously.cli.arguments import AsJson, Story, open_memory, parse_position
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ def forget(
     story: Story,
     first: Annotated[
         int | None,
-        typer.Argument(metavar="POSITION", parser=position, help="The message; without one, the whole story."),
+        typer.Argument(metavar="POSITION", parser=parse_position, help="The message; without one, the whole story."),
     ] = None,
     last: Annotated[
-        int | None, typer.Argument(metavar="LAST", parser=position, help="The last one, to forget several.")
+        int | None, typer.Argument(metavar="LAST", parser=parse_position, help="The last one, to forget several.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     keep_backups: Annotated[bool, typer.Option("--keep-backups", help="Leave the backups as they are.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Destroy messages, or a whole story, with the memory made of them, in the backups too. There is no way back."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         plan = memory.to_forget(story, first, last)
         if not yes:
             _ask(plan, keep_backups)
@@ -52,30 +52,35 @@ def forget(
 
 
 def _ask(plan: ToForget, keep_backups: bool) -> None:
-    for line in _said(plan, keep_backups):
+    for line in _describe_plan(plan, keep_backups):
         output.note(line)
+    confirm_forgetting()
+
+
+def confirm_forgetting() -> None:
+    """Ask whether to go on; refuse where nobody can answer."""
     if not sys.stdin or not sys.stdin.isatty():
         raise BadInput("Nothing was forgotten: there is nobody to ask here. If it shall be, add --yes.")
     if not typer.confirm("Forget it for good?", err=True):
         raise BadInput("Nothing was forgotten.")
 
 
-def _said(plan: ToForget, keep_backups: bool) -> list[str]:
+def _describe_plan(plan: ToForget, keep_backups: bool) -> list[str]:
     if plan.span is None:
-        lines = [f"The whole story {output.one_line(plan.story)} goes: {output.counted(plan.messages, 'message')}"]
-        lines[0] += f" on its active branch, every branch and swipe, {output.counted(plan.texts, 'memory text')}."
+        lines = [f"The whole story {output.one_line(plan.story)} goes: {output.count_nouns(plan.messages, 'message')}"]
+        lines[0] += f" on its active branch, every branch and swipe, {output.count_nouns(plan.texts, 'memory text')}."
     else:
         what = f"message {plan.span.first}" if plan.messages == 1 else f"messages {plan.span.first} to {plan.span.last}"
         lines = [f"Of {output.one_line(plan.story)} {what} would go, on every branch."]
         if plan.others:
-            lines.append(f"With it {output.counted(plan.others, 'earlier wording')} or swipes.")
+            lines.append(f"With it {output.count_nouns(plan.others, 'earlier wording')} or swipes.")
         if plan.texts:
             lines.append(
-                f"{output.counted(plan.texts, 'memory text')} that could tell of it would go and be made anew."
+                f"{output.count_nouns(plan.texts, 'memory text')} that could tell of it would go and be made anew."
             )
         if plan.by_hand:
             lines.append(
-                f"{output.counted(plan.by_hand, 'text')} written by hand would stay: see whether they tell of it."
+                f"{output.count_nouns(plan.by_hand, 'text')} written by hand would stay: see whether they tell of it."
             )
     for path in plan.backups:
         lines.append(f"{'It stays' if keep_backups else 'It would go'} in the backup {output.one_line(path)}.")
@@ -86,12 +91,12 @@ def _said(plan: ToForget, keep_backups: bool) -> list[str]:
 
 def _report(done: Destroyed, plan: ToForget) -> None:
     console = output.console()
-    what = f"the story {done.story}" if plan.span is None else output.counted(done.messages, "message")
+    what = f"the story {done.story}" if plan.span is None else output.count_nouns(done.messages, "message")
     console.print(f"Forgot {output.one_line(what)}.", soft_wrap=True)
     if plan.span is not None and done.texts:
         console.print("Memory that was made from there on is gone too; `previously fold` makes it anew.")
     if plan.by_hand:
-        output.note(f"{output.counted(plan.by_hand, 'text')} written by hand stayed: see whether they tell of it.")
+        output.note(f"{output.count_nouns(plan.by_hand, 'text')} written by hand stayed: see whether they tell of it.")
     for path in done.backups:
         console.print(f"Forgotten in the backup too: {output.one_line(path)}", soft_wrap=True)
     for path in done.still_in:

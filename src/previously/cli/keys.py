@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, name, opened
+from previously.cli.arguments import AsJson, check_name, open_memory
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.storage.tables.keys import AccessKey
 
-Name = Annotated[str, typer.Argument(metavar="NAME", parser=name, help="What the key is called.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", parser=check_name, help="What the key is called.")]
 Owner = Annotated[
-    str | None, typer.Option("--owner", metavar="OWNER", parser=name, help="Whose stories it opens; else local.")
+    str | None, typer.Option("--owner", metavar="OWNER", parser=check_name, help="Whose stories it opens; else local.")
 ]
 
 app = typer.Typer(rich_markup_mode=None)
@@ -28,19 +28,19 @@ def keys(ctx: typer.Context, as_json: AsJson = False) -> None:
         if as_json:
             raise BadInput(f"--json goes behind {ctx.invoked_subcommand}.")
         return
-    with opened(ctx) as memory:
-        found = memory.keys()
+    with open_memory(ctx) as memory:
+        keys = memory.keys()
     if as_json:
-        output.emit({"keys": [_json(key) for key in found]})
+        output.emit({"keys": [_key_json(key) for key in keys]})
         return
-    if not found:
+    if not keys:
         output.console().print("There are no keys yet; `previously keys add NAME` makes one.")
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
-    rows = [(key.name, key.owner, key.at[:16].replace("T", " "), f"…{key.ending}") for key in found]
+    rows = [(key.name, key.owner, key.at[:16].replace("T", " "), f"…{key.ending}") for key in keys]
     columns = ("key", "owner", "created (UTC)", "ends with")
-    output.console().print(table(columns, rows, left=columns))
+    output.console().print(make_table(columns, rows, left=columns))
 
 
 @app.command("add")
@@ -48,10 +48,10 @@ def add(ctx: typer.Context, called: Name, owner: Owner = None, as_json: AsJson =
     """Make a key and print it, once. It opens the stories of its owner."""
     from previously.runtime.keys import LOCAL_OWNER
 
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         key, kept = memory.add_key(called, owner=LOCAL_OWNER if owner is None else owner)
     if as_json:
-        output.emit({**_json(kept), "key": key})
+        output.emit({**_key_json(kept), "key": key})
         return
     output.console().print(key, soft_wrap=True)
     output.note(f"It opens the stories of {kept.owner}. Keep it now: only its hash is kept here.")
@@ -60,13 +60,12 @@ def add(ctx: typer.Context, called: Name, owner: Owner = None, as_json: AsJson =
 @app.command("remove")
 def remove(ctx: typer.Context, called: Name, as_json: AsJson = False) -> None:
     """Take a key away: a server that runs refuses it within seconds."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         gone = memory.remove_key(called)
-    if as_json:
-        output.emit({"removed": gone.name, "owner": gone.owner})
-        return
-    output.console().print(f"Key {output.one_line(gone.name)} is gone.", soft_wrap=True)
+    output.report(
+        {"removed": gone.name, "owner": gone.owner}, f"Key {output.one_line(gone.name)} is gone.", as_json=as_json
+    )
 
 
-def _json(key: AccessKey) -> dict[str, Any]:
+def _key_json(key: AccessKey) -> dict[str, Any]:
     return {"name": key.name, "owner": key.owner, "created": key.at, "ending": key.ending}

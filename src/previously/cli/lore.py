@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import books, output, scene_memories
-from previously.cli.arguments import AsJson, Story, name, opened, words
+from previously.cli.arguments import AsJson, Story, check_name, open_memory, read_words
 
 if TYPE_CHECKING:
     from previously.story.lore_edits import LoreListing
 
-SHORT_KEYWORDS = 40
-SHORT_CONTENT = 60
+SHORT_KEYWORDS, SHORT_CONTENT = 40, 60
+"""Characters in the columns of a list: with names and types they fill about the widest line (`output.WIDEST`)."""
 
-EntryName = Annotated[str, typer.Argument(metavar="ENTRY", parser=name, help="The entry, by its name.")]
+EntryName = Annotated[str, typer.Argument(metavar="ENTRY", parser=check_name, help="The entry, by its name.")]
 Type = Annotated[
     str,
     typer.Option("--type", metavar="TYPE", help="character, location, item, faction, concept, lore, event, rule, …"),
@@ -33,9 +33,11 @@ Content = Annotated[
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(
+    invoke_without_command=True,
+    help="What things are: entries that scenes left behind, that you wrote, or that stand in books.",
+)
 def lore(ctx: typer.Context) -> None:
-    """What things are: entries that scenes left behind, that you wrote, or that stand in books."""
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 
@@ -50,9 +52,9 @@ def list_entries(
     """List the entries of a story and of its books."""
     from previously.cli.memory_json import lore_json
 
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
-        entries, attached = found.lore(everything=True), found.attached_books()
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
+        entries, attached = opened.lore(everything=True), opened.attached_books()
     counts = dict.fromkeys(("live", "retired", "suggested", "removed"), 0)
     for entry in entries:
         counts[entry.status] += 1
@@ -62,18 +64,18 @@ def list_entries(
         return
     console = output.console()
     if shown:
-        from previously.cli.terminal import table
+        from previously.cli.terminal import make_table
 
         columns = ("entry", "type", "by", "keywords", "content")
-        console.print(table(columns, [_row(one) for one in shown], left=columns))
+        console.print(make_table(columns, [_make_row(one) for one in shown], left=columns))
         console.print()
-    told = [f"{number:,} {status}" for status, number in counts.items() if number]
-    if not told:
+    parts = [f"{number:,} {status}" for status, number in counts.items() if number]
+    if not parts:
         name = output.one_line(story)
         by_hand = f"`previously lore add {name}`, or `previously lore attach {name}` for a book"
         console.print(output.from_model(story, "There is no lore", by_hand), soft_wrap=True)
         return
-    console.print(f"{output.counted(len(entries), 'entry')}: {', '.join(told)}.")
+    console.print(f"{output.count_nouns(len(entries), 'entry')}: {', '.join(parts)}.")
     if counts["suggested"] and not everything:
         console.print("`--all` lists those suggested; `previously lore accept` takes one over.")
 
@@ -92,15 +94,15 @@ def add(
     from previously.core.errors import BadInput
     from previously.lore.keys import normalize_name
 
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
         there = next(
-            (one for one in found.lore() if not one.book and normalize_name(one.name) == normalize_name(entry)), None
+            (one for one in opened.lore() if not one.book and normalize_name(one.name) == normalize_name(entry)), None
         )
         if there:
             raise BadInput(f"There is an entry {there.name!r} already; `previously lore edit` changes it.")
-        made = found.write_lore(entry, kind, keywords=keywords, content=words(text))
-    _done(story, "written", made, f"{made.name} ({made.type}) is written.", as_json)
+        made = opened.write_lore(entry, kind, keywords=keywords, content=read_words(text))
+    _report(story, "written", made, f"{made.name} ({made.type}) is written.", as_json)
 
 
 @app.command("edit")
@@ -118,26 +120,26 @@ def edit(
 
     if keywords is None and text is None and not kind:
         raise BadInput("There is nothing to change: give --text, --keyword or --type.")
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
-        known = _known(found.lore(everything=True), entry)
-        content = None if text is None else words(text)
-        made = found.write_lore(known.name, kind or known.type, keywords=keywords, content=content)
-    _done(story, "edited", made, f"{made.name} is as you say now; what scenes note of it is suggested.", as_json)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
+        known = _find_own(opened.lore(everything=True), entry)
+        content = None if text is None else read_words(text)
+        made = opened.write_lore(known.name, kind or known.type, keywords=keywords, content=content)
+    _report(story, "edited", made, f"{made.name} is as you say now; what scenes note of it is suggested.", as_json)
 
 
 @app.command("lock")
 def lock(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
     """Keep an entry as it stands: no scene changes it any more."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         made = memory.story(story, create=False).lock_lore(entry, kind)
-    _done(story, "locked", made, f"{made.name} stays as it is.", as_json)
+    _report(story, "locked", made, f"{made.name} stays as it is.", as_json)
 
 
 @app.command("unlock")
 def unlock(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
     """Take back what you wrote, locked, accepted or removed: the entry is what scenes say of it."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         left = memory.story(story, create=False).unlock_lore(entry, kind)
     if as_json:
         output.emit({"story": story, "unlocked": entry, "gone": left is None})
@@ -150,17 +152,17 @@ def unlock(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", 
 @app.command("accept")
 def accept(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
     """Take over an entry that is only suggested, or bring back one that was removed."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         made = memory.story(story, create=False).accept_lore(entry, kind)
-    _done(story, "accepted", made, f"{made.name} is part of the lore now.", as_json)
+    _report(story, "accepted", made, f"{made.name} is part of the lore now.", as_json)
 
 
 @app.command("remove")
 def remove(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
     """Show an entry no more. Nothing is deleted: `lore accept` brings it back."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         made = memory.story(story, create=False).remove_lore(entry, kind)
-    _done(story, "removed", made, f"{made.name} is shown no more.", as_json)
+    _report(story, "removed", made, f"{made.name} is shown no more.", as_json)
 
 
 @app.command("explain")
@@ -173,20 +175,22 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say of each entry why it comes up in the view of the newest turn, or why not."""
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False).explain_lore(reader)
+    with open_memory(ctx) as memory:
+        decisions = memory.story(story, create=False).explain_lore(reader)
     if as_json:
-        told = [{"name": one.name, "book": one.book or None, "fired": one.fired, "reason": one.reason} for one in found]
-        output.emit({"story": story, "reader": reader, "entries": told})
+        entries = [
+            {"name": one.name, "book": one.book or None, "fired": one.fired, "reason": one.reason} for one in decisions
+        ]
+        output.emit({"story": story, "reader": reader, "entries": entries})
         return
-    if not found:
+    if not decisions:
         output.console().print("There are no entries that could come up.")
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
-    rows = [(one.name, one.book or "-", "yes" if one.fired else "no", one.reason) for one in found]
+    rows = [(one.name, one.book or "-", "yes" if one.fired else "no", one.reason) for one in decisions]
     columns = ("entry", "book", "comes up", "because")
-    output.console().print(table(columns, rows, left=columns))
+    output.console().print(make_table(columns, rows, left=columns))
 
 
 app.command("validate")(scene_memories.validate)
@@ -199,16 +203,16 @@ app.command("detach")(books.detach)
 app.command("forget")(books.forget)
 
 
-def _row(one: LoreListing) -> tuple[str, ...]:
-    from previously.cli.terminal import shortened
+def _make_row(one: LoreListing) -> tuple[str, ...]:
+    from previously.cli.terminal import shorten
 
     by = f"book {one.book}" if one.book else one.by
     status = "" if one.status == "live" else f" ({one.status})"
-    keywords = shortened(", ".join(one.keywords), SHORT_KEYWORDS)
-    return f"{one.name}{status}", one.type, by, keywords, shortened(one.content, SHORT_CONTENT)
+    keywords = shorten(", ".join(one.keywords), SHORT_KEYWORDS)
+    return f"{one.name}{status}", one.type, by, keywords, shorten(one.content, SHORT_CONTENT)
 
 
-def _known(entries: list[LoreListing], entry: str) -> LoreListing:
+def _find_own(entries: list[LoreListing], entry: str) -> LoreListing:
     """The entry that is meant; one of a book is changed in the book."""
     from previously.core.errors import BadInput
     from previously.lore.keys import normalize_name
@@ -224,12 +228,10 @@ def _known(entries: list[LoreListing], entry: str) -> LoreListing:
     raise BadInput(f"There is no entry {entry!r} in this story; `previously lore add` writes one.")
 
 
-def _done(story: str, verb: str, made: LoreListing, sentence: str, as_json: bool) -> None:
+def _report(story: str, verb: str, made: LoreListing, sentence: str, as_json: bool) -> None:
     from previously.cli.memory_json import lore_json
 
-    if as_json:
-        output.emit({"story": story, verb: made.name, "entry": lore_json(made), "problems": list(made.problems)})
-    else:
-        output.console().print(output.one_line(sentence), soft_wrap=True)
+    record = {"story": story, verb: made.name, "entry": lore_json(made), "problems": list(made.problems)}
+    output.report(record, sentence, as_json=as_json)
     for problem in made.problems:
         output.note(output.one_line(problem))

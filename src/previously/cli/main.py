@@ -1,10 +1,10 @@
-"""What the command `previously` starts with: next to nothing, so that Ctrl-C is answered while the rest is loaded."""
+"""The entry point of `previously`. It imports next to nothing, so that Ctrl-C is answered while the rest is loaded."""
 
 from __future__ import annotations
 
 import sys
 
-INTERRUPTED = 130
+from previously.cli import INTERRUPTED
 
 
 def run() -> None:

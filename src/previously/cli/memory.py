@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, opened, opened_for_folding
+from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, open_for_folding, open_memory
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from previously.runtime.fold_report import FoldDone, FoldReport
 
 NEWEST = 5
-"""How many messages `show` ends with."""
+"""The messages that `show` ends with: enough to see where the story is, on one screen with its memory."""
 
 
 def fold(
@@ -38,15 +38,15 @@ def fold(
     """Fold all that is due into memory."""
     if anew and once:
         raise BadInput("--anew folds everything: it does not go with --once.")
-    with opened_for_folding(ctx, endpoint, model) as memory:
-        found = memory.story(story, create=False)
+    with open_for_folding(ctx, endpoint, model) as memory:
+        opened = memory.story(story, create=False)
         if plan:
-            report = found.plan(anew=anew)
+            report = opened.plan(anew=anew)
         elif anew:
-            report = fold_anew(found, story, yes=yes)
+            report = fold_anew(opened, story, yes=yes)
         else:
             with output.progress(f"Folding {output.one_line(story)}") as progress:
-                report = found.fold(once=once, progress=progress)
+                report = opened.fold(once=once, progress=progress)
     if plan and once:
         report = replace(report, folds=report.folds[:1])
     if as_json:
@@ -62,10 +62,11 @@ def fold_anew(found: BlockingStory, story: str, *, yes: bool) -> FoldReport:
     planned = found.plan(anew=True)
     read = sum(done.cost.input_tokens for done in planned.folds)
     written = sum(done.cost.output_tokens for done in planned.folds)
-    money = f", about {price(planned):,.4f} in money" if price(planned) else ""
+    money = f", about {compute_price(planned):,.4f} in money" if compute_price(planned) else ""
     output.note(
-        f"Folding {story} anew: {output.counted(len(planned.folds), 'fold')}, "
-        f"{output.counted(planned.calls, 'model call')}, about {read:,} tokens to read and {written:,} to write{money}."
+        f"Folding {story} anew: {output.count_nouns(len(planned.folds), 'fold')}, "
+        f"{output.count_nouns(planned.calls, 'model call')}, "
+        f"about {read:,} tokens to read and {written:,} to write{money}."
     )
     at_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if at_terminal and not yes and not typer.confirm("Fold it anew?", err=True):
@@ -89,14 +90,14 @@ def show(
     if gaps:
         _show_gaps(ctx, story, as_json)
         return
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
-        info, branches, recap = found.info(), found.branches(), found.recap()
-        chapters, backbone, pins, flagged = found.chapters(), found.backbone(), found.pins(), found.flagged()
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
+        info, branches, recap = opened.info(), opened.branches(), opened.recap()
+        chapters, backbone, pins, flagged = opened.chapters(), opened.backbone(), opened.pins(), opened.flagged()
         length = info.active.messages
-        newest = found.messages(max(length - NEWEST, 0), -1) if length else []
-        beside = remembered_json(found)
-        brief = found.brief()
+        newest = opened.messages(max(length - NEWEST, 0), -1) if length else []
+        beside = remembered_json(opened)
+        brief = opened.brief()
     if as_json:
         output.emit(
             {
@@ -104,11 +105,11 @@ def show(
                 "branch": info.active.name,
                 "messages": length,
                 "recap": recap.text if recap and not brief else None,
-                "recap_span": pair(recap.told) if recap else None,
-                **({"recap_cut": pair(recap.cut)} if recap and recap.cut else {}),
+                "recap_span": span_json(recap.told) if recap else None,
+                **({"recap_cut": span_json(recap.cut)} if recap and recap.cut else {}),
                 "chapters": [chapter_json(one) for one in chapters],
                 "backbone": backbone.text if backbone else None,
-                "backbone_span": pair(backbone.span) if backbone else None,
+                "backbone_span": span_json(backbone.span) if backbone else None,
                 "pins": [{"pin": pin.id, "position": pin.position, "text": pin.text} for pin in pins],
                 "stale": [name for name, text in (("recap", recap), ("backbone", backbone)) if text and text.stale],
                 "flagged": flagged,
@@ -119,11 +120,11 @@ def show(
             }
         )
         return
-    from previously.cli.terminal import message_lines
+    from previously.cli.terminal import render_message
 
     console = output.console()
     console.print(
-        f"{output.one_line(story)}: {output.counted(length, 'message')} on branch {info.active.name}", style="bold"
+        f"{output.one_line(story)}: {output.count_nouns(length, 'message')} on branch {info.active.name}", style="bold"
     )
     others = [f"{branch.name} ({branch.messages:,})" for branch in branches if branch.name != info.active.name]
     if others:
@@ -144,19 +145,19 @@ def show(
         console.print(f"\nMessages have changed under what you wrote: {', '.join(flagged)}.")
     if newest:
         console.print("\nNewest messages", style="bold")
-        console.print(message_lines([(item.position, item.entry.message) for item in newest], short=True))
+        console.print(render_message([(item.position, item.entry.message) for item in newest], short=True))
 
 
 def _show_gaps(ctx: typer.Context, story: str, as_json: bool) -> None:
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False).gaps()
+    with open_memory(ctx) as memory:
+        gaps = memory.story(story, create=False).gaps()
     if as_json:
-        output.emit({"story": story, "gaps": [{"position": gap.position, "reason": gap.reason} for gap in found]})
+        output.emit({"story": story, "gaps": [{"position": gap.position, "reason": gap.reason} for gap in gaps]})
         return
     console = output.console()
-    for gap in found:
+    for gap in gaps:
         console.print(f"Message {gap.position}: {_GAPS[gap.reason]} ({gap.reason}).")
-    if not found:
+    if not gaps:
         console.print("There are no gaps in a librarian's summary of this story.")
 
 
@@ -167,20 +168,20 @@ _GAPS = {
 
 
 def _print_beside(story: str, beside: Mapping[str, Any]) -> None:
-    """What there is beside the texts, in a line each, with the command that shows it."""
+    """Print the memory beside the texts, in a line each, with the command that shows it."""
     lines = [
-        ("log", output.counted(len(beside["episodes"]), "episode")),
-        ("scenes", output.counted(len(beside["scenes"]), "scene")),
-        ("lore list", output.counted(len(beside["lore"]), "entry") + " of lore"),
-        ("threads", output.counted(len(beside["threads"]), "open thread")),
-        ("state", output.counted(len(beside["state"]), "line") + " of how things stand"),
-        ("cast", output.counted(len(beside["cast"]), "character") + " whose knowledge is kept"),
+        ("log", output.count_nouns(len(beside["episodes"]), "episode")),
+        ("scenes", output.count_nouns(len(beside["scenes"]), "scene")),
+        ("lore list", output.count_nouns(len(beside["lore"]), "entry") + " of lore"),
+        ("threads", output.count_nouns(len(beside["threads"]), "open thread")),
+        ("state", output.count_nouns(len(beside["state"]), "line") + " of how things stand"),
+        ("cast", output.count_nouns(len(beside["cast"]), "character") + " whose knowledge is kept"),
         ("wishes", f"{len(beside['wishes']):,} of the players' wishes"),
     ]
-    told = [f"  {what}: `previously {command} {output.one_line(story)}`" for command, what in lines if what[0] != "0"]
-    if told:
+    hints = [f"  {what}: `previously {command} {output.one_line(story)}`" for command, what in lines if what[0] != "0"]
+    if hints:
         output.console().print("\nAlso kept", style="bold")
-        output.console().print("\n".join(told), soft_wrap=True)
+        output.console().print("\n".join(hints), soft_wrap=True)
     if beside["books"]:
         output.console().print(f"  books: {output.one_line(', '.join(beside['books']))}", soft_wrap=True)
 
@@ -201,14 +202,14 @@ def chapters(
     as_json: AsJson = False,
 ) -> None:
     """List the closed chapters of a story: number, title, messages, and each in short."""
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False).chapters()
+    with open_memory(ctx) as memory:
+        closed = memory.story(story, create=False).chapters()
     if as_json:
-        output.emit({"story": story, "chapters": [chapter_json(one) for one in found]})
+        output.emit({"story": story, "chapters": [chapter_json(one) for one in closed]})
         return
-    for one in found:
+    for one in closed:
         print_chapter(one, full=full)
-    if not found:
+    if not closed:
         close = f"`previously chapter {output.one_line(story)} --title TITLE`"
         output.console().print(
             f"No chapter of this story is closed yet: a fold closes them as the story goes on, or you do ({close}).",
@@ -229,7 +230,7 @@ def chapter_json(one: ChapterText) -> dict[str, Any]:
     return {
         "chapter": one.number,
         "title": one.title,
-        "span": pair(one.span),
+        "span": span_json(one.span),
         "recap": one.recap.text if one.recap else None,
         "short": one.short or None,
         "made_by": one.recap.made_by if one.recap else None,
@@ -241,16 +242,16 @@ _DEEDS = {
     "scene": ("noted", "as a scene"), "analysis": ("analysed", ""), "state": ("put together", "in a snapshot"),
     "episode": ("folded", "into an episode"), "note": ("noted", ""), "short": ("told", "in short"),
 }  # fmt: skip
-"""What is done to messages, where it is not folding, and what becomes of them."""
+"""Words for folds that do something else to messages than to fold them, and for the result."""
 
 
-def _did(done: FoldDone) -> str:
-    """What was done to the messages of a fold, in words."""
+def _describe_fold(done: FoldDone) -> str:
+    """Say what a fold did to its messages."""
     from previously.folds.amend import AMENDED
 
     verb, into = _DEEDS.get(done.kind.value, ("folded", f"into the {done.kind.value}"))
     if done.kind.value == "cast":
-        verb, into = "noted", f"as what {output.one_line(whose(done.scope))} knows"
+        verb, into = "noted", f"as what {output.one_line(name_character(done.scope))} knows"
     match done.status:
         case "planned":
             verb = f"would be {verb}"
@@ -264,7 +265,7 @@ def _did(done: FoldDone) -> str:
     return f"{verb} {into}".rstrip() + beside
 
 
-def whose(scope: str) -> str:
+def name_character(scope: str) -> str:
     """Whose memory a scope is: the name of a character; empty where it is nobody's in particular."""
     from previously.core.marks import OWN_SCOPE
 
@@ -272,7 +273,7 @@ def whose(scope: str) -> str:
 
 
 def print_folds(report: FoldReport, *, planned: bool) -> None:
-    """What was folded, or would be, for people."""
+    """Print for people what was folded, or would be."""
     console = output.console()
     for end in report.closed:
         verb = "would close" if planned else "closed"
@@ -280,37 +281,37 @@ def print_folds(report: FoldReport, *, planned: bool) -> None:
         console.print(f"A chapter{title} {verb} with message {end.position}: {end.reason}.", soft_wrap=True)
     for done in report.folds:
         console.print(
-            f"{str(done.span).capitalize()} {_did(done)} ({done.reason}): "
+            f"{str(done.span).capitalize()} {_describe_fold(done)} ({done.reason}): "
             f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}.",
             soft_wrap=True,
         )
     if not report.folds:
         console.print(f"Nothing {'would be' if planned else 'was'} folded: {report.stopped}.")
         return
-    folds, calls = output.counted(len(report.made), "fold"), output.counted(report.calls, "model call")
+    folds, calls = output.count_nouns(len(report.made), "fold"), output.count_nouns(report.calls, "model call")
     made = "would be made" if planned else "made"
-    spent = f", about {price(report):,.4f} in money" if price(report) else ""
+    spent = f", about {compute_price(report):,.4f} in money" if compute_price(report) else ""
     console.print(f"{folds} {made}, {calls}{spent}; no more for now: {report.stopped}.", soft_wrap=True)
 
 
 def report_json(story: str, report: FoldReport) -> dict[str, object]:
-    """What folding did, in the shape that is relied on from outside."""
+    """Return the report of a fold in the shape that is relied on from outside."""
     return {
         "folds": [_fold_json(done) for done in report.folds],
         "calls": report.calls,
-        "price": price(report),
+        "price": compute_price(report),
         "stopped": report.stopped,
         "closed": [{"position": end.position, "title": end.title, "reason": end.reason} for end in report.closed],
         "story": story,
     }
 
 
-def price(report: FoldReport) -> float:
-    """What the folds cost by the prices in the settings, where a model was or would be asked."""
+def compute_price(report: FoldReport) -> float:
+    """Return the cost of the folds by the prices in the settings, where a model was or would be asked."""
     from previously.settings import resolve
-    from previously.settings_file import effective
+    from previously.settings_file import find_effective
 
-    settings = resolve(effective(os.environ)[1])
+    settings = resolve(find_effective(os.environ)[1])
     asked = [done.cost for done in report.folds if done.cost.calls]
     read, written = sum(cost.input_tokens for cost in asked), sum(cost.output_tokens for cost in asked)
     return round((read * settings.input_price + written * settings.output_price) / 1_000_000, 6)
@@ -323,7 +324,7 @@ def _fold_json(done: FoldDone) -> dict[str, object]:
         "status": done.status,
         "made_by": done.made_by,
         "reason": done.reason,
-        "span": pair(done.span),
+        "span": span_json(done.span),
         "beside": list(done.beside),
         "calls": done.cost.calls,
         "input_tokens": done.cost.input_tokens,
@@ -331,6 +332,6 @@ def _fold_json(done: FoldDone) -> dict[str, object]:
     }
 
 
-def pair(span: Span) -> Sequence[int]:
+def span_json(span: Span) -> Sequence[int]:
     """A span as JSON."""
     return [span.first, span.last]

@@ -13,12 +13,12 @@ from previously.cli.arguments import (
     ModelName,
     Story,
     Words,
-    number,
-    opened,
-    opened_for_folding,
-    position,
-    version_number,
-    words,
+    open_for_folding,
+    open_memory,
+    parse_number,
+    parse_position,
+    parse_version,
+    read_words,
 )
 
 if TYPE_CHECKING:
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
 What = Annotated[str, typer.Argument(metavar="WHAT", help="recap, backbone, or chapter:N.")]
 VersionId = Annotated[
-    int, typer.Argument(metavar="VERSION", parser=version_number, help="A version by its id in `log`.")
+    int, typer.Argument(metavar="VERSION", parser=parse_version, help="A version by its id in `log`.")
 ]
 At = Annotated[
     int | None,
-    typer.Option("--at", metavar="POSITION", parser=position, help="Which message: from 0, or from the end with -1."),
+    typer.Option(
+        "--at", metavar="POSITION", parser=parse_position, help="Which message: from 0, or from the end with -1."
+    ),
 ]
 
 
@@ -42,36 +44,36 @@ def chapter(
     as_json: AsJson = False,
 ) -> None:
     """Close the chapter with the newest message, or with another; a chapter that ends there gets the title."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         closed = memory.story(story, create=False).close_chapter(title, -1 if at is None else at)
     span = [closed.span.first, closed.span.last]
     if as_json:
         output.emit({"story": story, "chapter": closed.number, "title": closed.title, "span": span})
         return
     name = output.one_line(closed.name)
-    told = "It has its recap." if closed.recap else "The next fold writes its recap."
-    output.console().print(f"{name} is closed ({closed.span}). {told}", soft_wrap=True)
+    sentence = "It has its recap." if closed.recap else "The next fold writes its recap."
+    output.console().print(f"{name} is closed ({closed.span}). {sentence}", soft_wrap=True)
 
 
 def rewrite(ctx: typer.Context, story: Story, what: What, text: Words, as_json: AsJson = False) -> None:
     """Put your own words in place of the recap, the backbone or a chapter's recap. No fold changes them."""
-    with opened(ctx) as memory:
-        memory.story(story, create=False).write(what, words(text))
-    _done(story, "rewritten", what, f"Your words stand for {what} now; memory goes on behind them.", as_json)
+    with open_memory(ctx) as memory:
+        memory.story(story, create=False).write(what, read_words(text))
+    _report(story, "rewritten", what, f"Your words stand for {what} now; memory goes on behind them.", as_json)
 
 
 def lock(ctx: typer.Context, story: Story, what: What, as_json: AsJson = False) -> None:
     """Keep a text as it stands: no fold changes it any more."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         memory.story(story, create=False).lock(what)
-    _done(story, "locked", what, f"{what} is locked; memory goes on behind it.", as_json)
+    _report(story, "locked", what, f"{what} is locked; memory goes on behind it.", as_json)
 
 
 def unlock(ctx: typer.Context, story: Story, what: What, as_json: AsJson = False) -> None:
     """Take back what you wrote or locked: the text is folded again."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         memory.story(story, create=False).unlock(what)
-    _done(story, "unlocked", what, f"{what} is folded again from now on.", as_json)
+    _report(story, "unlocked", what, f"{what} is folded again from now on.", as_json)
 
 
 def pin(
@@ -84,47 +86,45 @@ def pin(
     as_json: AsJson = False,
 ) -> None:
     """Show words in every view: your own, or those of a message."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         pinned = memory.story(story, create=False).pin(
-            None if text is None else words(text), at=-1 if at is None else at
+            None if text is None else read_words(text), at=-1 if at is None else at
         )
-    if as_json:
-        output.emit({"story": story, "pin": pinned.id, "position": pinned.position, "text": pinned.text})
-    else:
-        output.console().print(f"Pin {pinned.id}: {output.one_line(pinned.text)}", soft_wrap=True)
+    record = {"story": story, "pin": pinned.id, "position": pinned.position, "text": pinned.text}
+    output.report(record, f"Pin {pinned.id}: {pinned.text}", as_json=as_json)
 
 
 def unpin(
     ctx: typer.Context,
     story: Story,
-    which: Annotated[int, typer.Argument(metavar="PIN", parser=number, help="A pin by its number in `show`.")],
+    which: Annotated[int, typer.Argument(metavar="PIN", parser=parse_number, help="A pin by its number in `show`.")],
     as_json: AsJson = False,
 ) -> None:
     """Show a pin no more."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         memory.story(story, create=False).unpin(which)
-    _done(story, "unpinned", which, f"Pin {which} is gone.", as_json)
+    _report(story, "unpinned", which, f"Pin {which} is gone.", as_json)
 
 
 def undo(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """Take back the newest thing that was done to the memory of the active branch."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         undone = memory.story(story, create=False).undo()
-    _done(story, "undone", undone, f"Taken back: {undone}.", as_json)
+    _report(story, "undone", undone, f"Taken back: {undone}.", as_json)
 
 
 def restore_version(ctx: typer.Context, story: str, which: int, as_json: bool) -> None:
     """Put an earlier version in force again, in place of what came after it."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         restored = memory.story(story, create=False).restore(which)
-    _done(story, "restored", restored.id, f"Version {which} is in force again.", as_json)
+    _report(story, "restored", restored.id, f"Version {which} is in force again.", as_json)
 
 
 def pending(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """List what waits for approval (see the setting `review`)."""
     from previously.cli.versions import version_json
 
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         waiting = memory.story(story, create=False).pending()
     if as_json:
         output.emit({"story": story, "versions": [{**version_json(one), "text": one.made.text} for one in waiting]})
@@ -132,12 +132,12 @@ def pending(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     console = output.console()
     for one in waiting:
         console.print(f"Version {one.id}, {one.made.kind.value} of {one.made.span}:", style="bold")
-        console.print(output.printable(_laid_out(one)), soft_wrap=True)
+        console.print(output.printable(_lay_out(one)), soft_wrap=True)
     if not waiting:
         console.print("Nothing waits for approval.")
 
 
-def _laid_out(version: Version) -> str:
+def _lay_out(version: Version) -> str:
     """The text of a version as a person can read it: a note is JSON on one line."""
     import json
 
@@ -151,8 +151,8 @@ def _laid_out(version: Version) -> str:
 
 def approve(ctx: typer.Context, story: Story, which: VersionId, as_json: AsJson = False) -> None:
     """Put a version that waits in force."""
-    with opened(ctx) as memory:
-        _decided(story, memory.story(story, create=False).approve(which), as_json)
+    with open_memory(ctx) as memory:
+        _report_decision(story, memory.story(story, create=False).approve(which), as_json)
 
 
 def reject(
@@ -163,8 +163,8 @@ def reject(
     as_json: AsJson = False,
 ) -> None:
     """Refuse a version that waits; the next fold makes another."""
-    with opened(ctx) as memory:
-        _decided(story, memory.story(story, create=False).reject(which, reason), as_json)
+    with open_memory(ctx) as memory:
+        _report_decision(story, memory.story(story, create=False).reject(which, reason), as_json)
 
 
 def rebuild(
@@ -178,22 +178,19 @@ def rebuild(
     """Fold everything anew, as `fold --anew` does. What is there stays until better stands in its place."""
     from previously.cli.memory import fold_anew, print_folds, report_json
 
-    with opened_for_folding(ctx, endpoint, model) as memory:
-        found = memory.story(story, create=False)
-        report = fold_anew(found, story, yes=yes)
+    with open_for_folding(ctx, endpoint, model) as memory:
+        opened = memory.story(story, create=False)
+        report = fold_anew(opened, story, yes=yes)
     if as_json:
         output.emit(report_json(story, report))
     else:
         print_folds(report, planned=False)
 
 
-def _decided(story: str, version: Version, as_json: bool) -> None:
+def _report_decision(story: str, version: Version, as_json: bool) -> None:
     status = version.made.status.value
-    _done(story, status, version.id, f"Version {version.id} is {status}.", as_json)
+    _report(story, status, version.id, f"Version {version.id} is {status}.", as_json)
 
 
-def _done(story: str, verb: str, what: object, sentence: str, as_json: bool) -> None:
-    if as_json:
-        output.emit({"story": story, verb: what})
-    else:
-        output.console().print(output.one_line(sentence[0].upper() + sentence[1:]), soft_wrap=True)
+def _report(story: str, verb: str, what: object, sentence: str, as_json: bool) -> None:
+    output.report({"story": story, verb: what}, sentence[0].upper() + sentence[1:], as_json=as_json)

@@ -1,4 +1,4 @@
-"""What is remembered beside the timeline, as JSON: scenes, lore, threads, how things stand, who knows what.
+"""Memory beside the timeline as JSON: scenes, lore, threads, the current state, who knows what.
 
 One shape for each, wherever it is printed. These shapes are relied on from outside; fields may be added.
 """
@@ -53,7 +53,6 @@ def lore_json(one: LoreListing) -> dict[str, Any]:
 
 
 def episode_json(one: MemoryText) -> dict[str, Any]:
-    """What happened in one span."""
     return {"span": [one.span.first, one.span.last], "text": one.text, "id": one.version}
 
 
@@ -102,17 +101,16 @@ def held_json(one: StateValue) -> dict[str, Any]:
 
 
 def wish_json(one: Wish) -> dict[str, Any]:
-    """What a player asked for."""
     return {"id": one.id, "text": one.text, "position": one.position}
 
 
 def cast_json(one: CastItem) -> dict[str, Any]:
-    """What one character knows."""
+    """Return the knowledge of one character."""
     return {"name": one.name, **one.knowledge.as_json(), "stale": one.stale}
 
 
 def analysis_json(position: int, one: Analysis) -> dict[str, Any]:
-    """What was noted of one fragment."""
+    """Return the analysis of one fragment."""
     return {
         "position": position,
         "summary_update": one.summary_update,
@@ -122,16 +120,16 @@ def analysis_json(position: int, one: Analysis) -> dict[str, Any]:
     }
 
 
-def readable(version: Version) -> str:
+def render_version(version: Version) -> str:
     """Return the text of a version for people: a note under headings, with the messages its items come from."""
     from previously.core.note import parse_note
     from previously.core.versions import Kind
 
     made = version.made
-    return note_lines(parse_note(made.text), made.span.first) if made.kind is Kind.NOTE else made.text
+    return render_note(parse_note(made.text), made.span.first) if made.kind is Kind.NOTE else made.text
 
 
-def note_lines(note: Note, first: int) -> str:
+def render_note(note: Note, first: int) -> str:
     """Return a note whose span begins at that position, in lines under headings; empty lists are left out."""
 
     def at(*offsets: int | None) -> str:

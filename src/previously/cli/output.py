@@ -1,4 +1,4 @@
-"""What goes where: data to stdout, notes and progress to stderr; colours only on a terminal, and never the only sign.
+"""Output: data to stdout, notes and progress to stderr; colours only on a terminal, and never the only sign.
 
 Nothing that is printed can steer a terminal: control characters in a story are shown as such. A reader that goes away
 (`previously … | head`) ends the command quietly.
@@ -46,27 +46,35 @@ def finish() -> bool:
         sys.stdout.flush()
     except (OSError, ValueError) as error:
         _discard()
-        return _reader_left(error)
+        return _has_reader_left(error)
     return True
 
 
 def emit(value: Mapping[str, Any]) -> None:
-    """The command's result: one JSON object on stdout."""
-    data(json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2 if sys.stdout.isatty() else None))
+    """Print the command's result as one JSON object on stdout."""
+    write_data(json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2 if sys.stdout.isatty() else None))
 
 
-def data(text: str) -> None:
-    """A result that is to be read by another program as it is, on stdout."""
+def report(record: Mapping[str, Any], sentence: str, *, as_json: bool) -> None:
+    """Print the command's result: the record as JSON, or for people a sentence on one line."""
+    if as_json:
+        emit(record)
+    else:
+        console().print(one_line(sentence), soft_wrap=True)
+
+
+def write_data(text: str) -> None:
+    """Print a result for another program on stdout, as it is."""
     try:
         typer.echo(text)
     except OSError as error:
-        if _reader_left(error):
+        if _has_reader_left(error):
             _leave()
         raise
 
 
 def write_new(path: Path, text: str) -> None:
-    """A result into a file of its own; one that is there already is never overwritten."""
+    """Write a result into a file of its own; one that is there already is never overwritten."""
     try:
         with path.open("x", encoding="utf-8", errors="replace") as file:
             file.write(f"{text}\n")
@@ -78,25 +86,25 @@ def write_new(path: Path, text: str) -> None:
 
 
 def note(sentence: str) -> None:
-    """Something worth knowing beside the result, on stderr."""
+    """Print a remark beside the result on stderr."""
     with suppress(OSError):
         typer.echo(one_line(sentence), err=True)
 
 
 def complain(sentence: str) -> None:
-    """What went wrong, in one line on stderr."""
+    """Print an error in one line on stderr."""
     note(f"previously: {sentence}")
 
 
 def console() -> Console:
-    """Where results for people are printed."""
-    return _console(stderr=False)
+    """Return the console on which results for people are printed."""
+    return _make_console(stderr=False)
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Progress]:
     """A progress bar on stderr for as long as the block lasts; only a terminal shows one."""
-    target = _console(stderr=True)
+    target = _make_console(stderr=True)
     if not target.is_terminal:
         yield _no_progress
         return
@@ -110,14 +118,16 @@ def progress(label: str) -> Iterator[Progress]:
 
 
 def _no_progress(done: int, total: int) -> None:
-    """What there is to see where nobody watches."""
+    """Show nothing: nobody watches."""
 
 
 def printable(text: str) -> str:
     """The text with every control character but line ends and tabs made visible."""
     if text.isprintable():
         return text
-    return "".join(char if char in "\n\t" or not _controls(char) else _picture(char) for char in _lines(text))
+    return "".join(
+        char if char in "\n\t" or not _is_control(char) else _draw_control(char) for char in _normalize_ends(text)
+    )
 
 
 def from_model(story: str, nothing: str, by_hand: str = "") -> str:
@@ -132,31 +142,31 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def counted(number: int, noun: str) -> str:
+def count_nouns(number: int, noun: str) -> str:
     """So many of something, in words."""
     plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}{'es' if noun.endswith('ch') else 's'}"
     return f"{number:,} {noun if number == 1 else plural}"
 
 
 def takes_unicode(stream: TextIO) -> bool:
-    """Whether any character can be written there."""
+    """Return whether any character can be written to the stream."""
     return (stream.encoding or "").lower().replace("-", "").startswith("utf")
 
 
-def _lines(text: str) -> str:
+def _normalize_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _controls(char: str) -> bool:
+def _is_control(char: str) -> bool:
     """Control characters, and the marks that reorder the text around them."""
     return unicodedata.category(char) == "Cc" or char in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
-def _picture(char: str) -> str:
+def _draw_control(char: str) -> str:
     return chr(0x2400 + ord(char)) if ord(char) < 0x20 else "\N{REPLACEMENT CHARACTER}"
 
 
-def _console(*, stderr: bool) -> Console:
+def _make_console(*, stderr: bool) -> Console:
     from rich.console import Console
 
     class Ours(Console):
@@ -173,7 +183,7 @@ def _console(*, stderr: bool) -> Console:
     return ours
 
 
-def _reader_left(error: OSError | ValueError) -> bool:
+def _has_reader_left(error: OSError | ValueError) -> bool:
     # Windows reports a closed pipe as an invalid argument.
     return isinstance(error, BrokenPipeError) or (os.name == "nt" and getattr(error, "errno", 0) == errno.EINVAL)
 

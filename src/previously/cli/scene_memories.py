@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, number, opened_for_folding
+from previously.cli.arguments import AsJson, Endpoint, ModelName, open_for_folding, parse_number
 from previously.core.errors import BadInput, UnknownStory
-from previously.runtime.combine_scenes import COMBINED_WORDS, Combined
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
     from previously.core.scene import Scene
+    from previously.runtime.combine_scenes import Combined
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A scene memory.")]
 Out = Annotated[
@@ -34,28 +34,34 @@ def validate(file: File, as_json: AsJson = False) -> None:
     from previously.folds.scene_checks import SceneFault, Validation
     from previously.folds.scene_checks import validate_scene as judge
 
-    text = _text(file)
+    text = _read_text(file)
     try:
-        found = judge(parse_json(text, "file"))
+        validation = judge(parse_json(text, "file"))
     except BadInput as error:
-        found = Validation((SceneFault("file", str(error).rstrip(".")),), ())
+        validation = Validation((SceneFault("file", str(error).rstrip(".")),), ())
     if as_json:
-        output.emit({"valid": found.valid, "faults": _told(found.faults), "warnings": _told(found.warnings)})
+        output.emit(
+            {
+                "valid": validation.valid,
+                "faults": _faults_json(validation.faults),
+                "warnings": _faults_json(validation.warnings),
+            }
+        )
     else:
         console = output.console()
-        for fault in found.faults:
+        for fault in validation.faults:
             console.print(output.one_line(f"fault: {fault}"), soft_wrap=True)
-        for warning in found.warnings:
+        for warning in validation.warnings:
             console.print(output.one_line(f"warning: {warning}"), soft_wrap=True)
-        verdict = "a valid scene memory" if found.valid else "no valid scene memory"
+        verdict = "a valid scene memory" if validation.valid else "no valid scene memory"
         console.print(f"{output.one_line(file)} is {verdict}.", soft_wrap=True)
-    if not found.valid:
+    if not validation.valid:
         raise typer.Exit(1)
 
 
 def migrate(file: File, out: Out = None, as_json: AsJson = False) -> None:
     """Make a scene memory of one of an older shape, or of plain text. Nothing it says is lost."""
-    _give(_migrated(file), {}, out, as_json)
+    _write_scene(_migrate_file(file), {}, out, as_json)
 
 
 def combine(
@@ -68,7 +74,9 @@ def combine(
     ] = "",
     target: Annotated[
         int | None,
-        typer.Option("--words", metavar="N", parser=number, help="How long the summary should be; 300 if not given."),
+        typer.Option(
+            "--words", metavar="N", parser=parse_number, help="How long the summary should be; 300 if not given."
+        ),
     ] = None,
     out: Out = None,
     endpoint: Endpoint = "",
@@ -76,11 +84,12 @@ def combine(
     as_json: AsJson = False,
 ) -> None:
     """Make one scene memory of several. Only summaries are sent to a model; entries are merged by code."""
+    from previously.runtime.combine_scenes import COMBINED_WORDS
 
-    with opened_for_folding(ctx, endpoint, model) as memory:
-        given = _scenes(memory, what, scenes)
+    with open_for_folding(ctx, endpoint, model) as memory:
+        given = _read_scenes(memory, what, scenes)
         made = memory.combine(given, COMBINED_WORDS if target is None else target)
-    told = {
+    record = {
         "scenes": len(given),
         "made_by": made.made_by,
         "reason": made.reason or None,
@@ -90,11 +99,11 @@ def combine(
         "tokens_saved": made.whole_tokens - made.sent_tokens,
         "left": list(made.left),
     }
-    _give(made.scene, told, out, as_json)
+    _write_scene(made.scene, record, out, as_json)
     _note_combined(made, len(given))
 
 
-def _scenes(memory: BlockingMemory, what: Sequence[str], chosen: str) -> list[Scene]:
+def _read_scenes(memory: BlockingMemory, what: Sequence[str], chosen: str) -> list[Scene]:
     """The scenes of a story, or those in files."""
     if len(what) == 1 and not Path(what[0]).is_file():
         story = what[0]
@@ -102,39 +111,39 @@ def _scenes(memory: BlockingMemory, what: Sequence[str], chosen: str) -> list[Sc
             kept = [one.scene for one in memory.story(story, create=False).scenes()]
         except UnknownStory:
             raise BadInput(f"There is neither a story nor a file named {story!r}.") from None
-        first, last = _chosen(chosen, len(kept))
+        first, last = _parse_choice(chosen, len(kept))
         return kept[first - 1 : last]
     if chosen:
         raise BadInput("--scenes chooses among the scenes of a story; files are combined as they are given.")
-    return [_migrated(file) for file in what]
+    return [_migrate_file(file) for file in what]
 
 
-def _migrated(file: str) -> Scene:
+def _migrate_file(file: str) -> Scene:
     """The scene in a file of any known shape."""
     from previously.formats.scene_memories import migrate as migrated
 
-    text = _text(file)  # what cannot be read names its file itself
+    text = _read_text(file)  # what cannot be read names its file itself
     try:
         return migrated(text)
     except BadInput as error:
         raise BadInput(f"{output.one_line(file)}: {error}") from None
 
 
-def _chosen(text: str, count: int) -> tuple[int, int]:
+def _parse_choice(text: str, count: int) -> tuple[int, int]:
     """The first and the last scene that is meant, from 1."""
     if not text:
         return 1, count
-    found = re.fullmatch(r"([0-9]{1,9})(?:\.\.|-)([0-9]{1,9})", text)
-    if not found:
+    match = re.fullmatch(r"([0-9]{1,9})(?:\.\.|-)([0-9]{1,9})", text)
+    if not match:
         raise BadInput(f"{text!r} chooses no scenes: write FIRST..LAST, as in 1..3.")
-    first, last = int(found[1]), int(found[2])
+    first, last = int(match[1]), int(match[2])
     if not 1 <= first <= last <= count:
         there = f"there are {count}" if count else "none is noted yet"
         raise BadInput(f"There are no scenes {first} to {last}; {there}.")
     return first, last
 
 
-def _give(scene: Scene, more: dict[str, Any], out: str | None, as_json: bool) -> None:
+def _write_scene(scene: Scene, more: dict[str, Any], out: str | None, as_json: bool) -> None:
     """Print a scene memory, or write it to a file."""
     from previously.folds.scene import dump_entry
 
@@ -146,14 +155,11 @@ def _give(scene: Scene, more: dict[str, Any], out: str | None, as_json: bool) ->
         else:
             plain = not output.takes_unicode(sys.stdout)
             output.console().print(json.dumps(shape, ensure_ascii=plain, indent=2), soft_wrap=True)
-            output.note(f"A summary and {output.counted(len(scene.entries), 'entry')}.")
+            output.note(f"A summary and {output.count_nouns(len(scene.entries), 'entry')}.")
         return
     output.write_new(Path(out), json.dumps(shape, ensure_ascii=False, indent=2))
-    if as_json:
-        output.emit({"path": out, **shape, **more})
-    else:
-        told = f"{out}: a summary and {output.counted(len(scene.entries), 'entry')}."
-        output.console().print(output.one_line(told), soft_wrap=True)
+    sentence = f"{out}: a summary and {output.count_nouns(len(scene.entries), 'entry')}."
+    output.report({"path": out, **shape, **more}, sentence, as_json=as_json)
 
 
 def _note_combined(made: Combined, count: int) -> None:
@@ -166,15 +172,15 @@ def _note_combined(made: Combined, count: int) -> None:
     if made.reason:
         output.note(f"The built-in folder joined the summaries: {made.reason}.")
     if made.left:
-        output.note(f"{output.counted(len(made.left), 'earlier description')} gave way to later ones.")
+        output.note(f"{output.count_nouns(len(made.left), 'earlier description')} gave way to later ones.")
 
 
-def _text(file: str) -> str:
+def _read_text(file: str) -> str:
     from previously.formats.files import open_document
 
     with open_document(Path(file)) as document:
         return document.text()
 
 
-def _told(faults: Sequence[Any]) -> list[dict[str, str]]:
+def _faults_json(faults: Sequence[Any]) -> list[dict[str, str]]:
     return [{"where": one.where, "reason": one.reason} for one in faults]

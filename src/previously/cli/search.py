@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, budget, opened
+from previously.cli.arguments import AsJson, Story, open_memory, parse_budget
 
 if TYPE_CHECKING:
     from rich.text import Text as Styled
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from previously.runtime.search import SearchHit
 
 SHOWN = 300
-"""Characters of a message that people are shown, around the first thing it was found by."""
+"""Characters of a message that people are shown, around the first hit: three lines, enough to recognise the place."""
 
 
 def search(
@@ -28,7 +28,7 @@ def search(
     ] = None,
     tokens: Annotated[
         int | None,
-        typer.Option("--budget", metavar="N", parser=budget, help="Tokens that the messages may take together."),
+        typer.Option("--budget", metavar="N", parser=parse_budget, help="Tokens that the messages may take together."),
     ] = None,
     witness: Annotated[
         str | None, typer.Option("--as", metavar="CHARACTER", help="Only what this character witnessed.")
@@ -36,10 +36,10 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find messages again, by words, meaning, speaker and date; the best first."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         hits = memory.story(story, create=False).search(query, top=top, budget_tokens=tokens, witness=witness)
     if as_json:
-        output.emit({"story": story, "query": query, "hits": [_json(hit) for hit in hits]})
+        output.emit({"story": story, "query": query, "hits": [_hit_json(hit) for hit in hits]})
         return
     console = output.console()
     if not hits:
@@ -51,11 +51,11 @@ def search(
         console.print(
             f"message {hit.position}, {who}{output.one_line(when)}{hidden}  (score {hit.score:.2f})", style="bold"
         )
-        console.print(_excerpt(hit))
+        console.print(_make_excerpt(hit))
         console.print()
 
 
-def _json(hit: SearchHit) -> dict[str, Any]:
+def _hit_json(hit: SearchHit) -> dict[str, Any]:
     return {
         "position": hit.position,
         "id": hit.id,
@@ -69,7 +69,7 @@ def _json(hit: SearchHit) -> dict[str, Any]:
     }
 
 
-def _excerpt(hit: SearchHit) -> Styled:
+def _make_excerpt(hit: SearchHit) -> Styled:
     """A stretch of the text with what it was found by marked: bold on a terminal, between ⟦ and ⟧ elsewhere."""
     from rich.text import Text as Styled
 
@@ -81,14 +81,14 @@ def _excerpt(hit: SearchHit) -> Styled:
     for begin, stop in hit.highlights:
         if begin < at or stop > end:
             continue
-        drawn.append(_shown(hit.text[at:begin]))
-        word = _shown(hit.text[begin:stop])
+        drawn.append(_show_line(hit.text[at:begin]))
+        word = _show_line(hit.text[begin:stop])
         drawn.append(f"⟦{word}⟧" if plain else word, "" if plain else "bold reverse")
         at = stop
-    drawn.append(_shown(hit.text[at:end]))
+    drawn.append(_show_line(hit.text[at:end]))
     drawn.append("…" if end < len(hit.text) else "")
     return drawn
 
 
-def _shown(text: str) -> str:
+def _show_line(text: str) -> str:
     return output.printable(text).replace("\n", " ")

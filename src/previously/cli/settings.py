@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, opened
+from previously.cli.arguments import AsJson, Story, open_memory
 
 
 def set_values(
@@ -21,17 +21,17 @@ def set_values(
     as_json: AsJson = False,
 ) -> None:
     """Give a story settings of its own, or list those in force."""
-    from previously.presets import shown
-    from previously.settings import Layer, Origin, explained
-    from previously.settings_file import effective
+    from previously.presets import show_value
+    from previously.settings import Layer, Origin, explain_settings
+    from previously.settings_file import find_effective
 
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
         if assignments:
-            found.set(assignments)
-        own = found.settings()
-    _, layers = effective(os.environ)
-    in_force = explained([*layers, Layer(Origin.STORY, own, f"the settings of {story}")])
+            opened.set(assignments)
+        own = opened.settings()
+    _, layers = find_effective(os.environ)
+    in_force = explain_settings([*layers, Layer(Origin.STORY, own, f"the settings of {story}")])
     if as_json:
         output.emit({"story": story, "settings": in_force})
         return
@@ -40,9 +40,9 @@ def set_values(
         for key in dict.fromkeys(assignment.partition("=")[0].strip() for assignment in assignments):
             if key in in_force:
                 now = in_force[key]
-                console.print(output.one_line(f"{key} = {shown(now['value'])} ({now['from']})"), soft_wrap=True)
+                console.print(output.one_line(f"{key} = {show_value(now['value'])} ({now['from']})"), soft_wrap=True)
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
-    rows = [(key, shown(setting["value"]), setting["from"]) for key, setting in in_force.items()]
-    console.print(table(("setting", "value", "from"), rows, left=("setting", "from")))
+    rows = [(key, show_value(setting["value"]), setting["from"]) for key, setting in in_force.items()]
+    console.print(make_table(("setting", "value", "from"), rows, left=("setting", "from")))

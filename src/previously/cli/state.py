@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, opened, opened_for_folding, position
+from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, open_for_folding, open_memory, parse_position
 from previously.cli.memory_edits import At
 from previously.core.errors import BadInput
 
@@ -46,32 +46,34 @@ def threads(
     if due and newly is None:
         raise BadInput("--due goes with --open: it says by when that is due.")
     _check_rewording(reword, to)
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
         if resolve is not None:
-            output.note(f"Settled: {found.resolve_thread(resolve).text}")
+            output.note(f"Settled: {opened.resolve_thread(resolve).text}")
         if reopen is not None:
-            output.note(f"Open again: {found.reopen_thread(reopen).text}")
+            output.note(f"Open again: {opened.reopen_thread(reopen).text}")
         if reword is not None and to is not None:
-            output.note(f"Reworded: {found.reword_thread(reword, to).text}")
+            output.note(f"Reworded: {opened.reword_thread(reword, to).text}")
         if newly is not None:
-            found.open_thread(newly, due)
+            opened.open_thread(newly, due)
             output.note(f"Open: {newly}")
-        listed = found.threads(everything=everything)
-        own = found.settings()
+        listed = opened.threads(everything=everything)
+        own = opened.settings()
     if as_json:
         output.emit({"story": story, "threads": [thread_json(one) for one in listed]})
         return
     if not listed:
         what = "No thread is known" if everything else "Nothing is known to be open"
-        told = output.from_model(story, what, "`previously threads --open`")
-        output.console().print(told if _notes_threads(story, own) else f"{what}; {_why_none(story)}.", soft_wrap=True)
+        sentence = output.from_model(story, what, "`previously threads --open`")
+        output.console().print(
+            sentence if _notes_threads(story, own) else f"{what}; {_explain_none(story)}.", soft_wrap=True
+        )
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
     columns = ("status", "thread", "due", "since", "by")
-    rows = [_thread_row(one) for one in listed]
-    output.console().print(table(columns, rows, left=("status", "thread", "due", "by")))
+    rows = [_make_thread_row(one) for one in listed]
+    output.console().print(make_table(columns, rows, left=("status", "thread", "due", "by")))
 
 
 def _check_rewording(reword: str | None, to: str | None) -> None:
@@ -80,16 +82,16 @@ def _check_rewording(reword: str | None, to: str | None) -> None:
 
 
 def _notes_threads(story: str, own: Mapping[str, Any]) -> bool:
-    """Whether a model is asked for threads in this story."""
+    """Return whether a model is asked for threads in this story."""
     from previously.settings import Layer, Origin, resolve
-    from previously.settings_file import effective
+    from previously.settings_file import find_effective
 
-    layers = effective(os.environ)[1]
+    layers = find_effective(os.environ)[1]
     in_force = resolve([*layers, Layer(Origin.STORY, own, f"the settings of {story}")])
     return bool(in_force.scene_messages) or in_force.timeline == "librarian"
 
 
-def _why_none(story: str) -> str:
+def _explain_none(story: str) -> str:
     name = output.one_line(story)
     return (
         f"this story notes none by itself: `previously set {name} scene_messages=24` has scenes noted with what they "
@@ -97,7 +99,7 @@ def _why_none(story: str) -> str:
     )
 
 
-def _thread_row(one: ThreadListing) -> tuple[object, ...]:
+def _make_thread_row(one: ThreadListing) -> tuple[object, ...]:
     thread = one.thread
     ended = f" ({thread.outcome})" if thread.outcome else ""
     return one.status.value, thread.text + ended, thread.due or "-", thread.opened, thread.by
@@ -121,13 +123,13 @@ def state(
     """List how things stand, one value for each thing and aspect; or say how something stands."""
     from previously.cli.memory_json import held_json
 
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
         if ended is not None:
-            output.note(f"Ended: {found.end_held(ended).text}")
+            output.note(f"Ended: {opened.end_held(ended).text}")
         if said is not None:
-            found.hold(said)
-        listed = found.state()
+            opened.hold(said)
+        listed = opened.state()
     if as_json:
         output.emit({"story": story, "state": [held_json(one) for one in listed]})
         return
@@ -135,11 +137,11 @@ def state(
         nothing = "Nothing is known of how things stand"
         output.console().print(output.from_model(story, nothing, "`previously state --set`"), soft_wrap=True)
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
     rows = [(one.thing or "-", one.aspect or "-", one.value, one.position, one.by) for one in listed]
     columns = ("thing", "aspect", "value", "since", "by")
-    output.console().print(table(columns, rows, left=("thing", "aspect", "value", "by")))
+    output.console().print(make_table(columns, rows, left=("thing", "aspect", "value", "by")))
 
 
 def wishes(
@@ -156,28 +158,28 @@ def wishes(
     from previously.cli.memory_json import wish_json
 
     _check_rewording(reword, to)
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
         if withdraw is not None:
-            output.note(f"Withdrawn: {found.withdraw_wish(withdraw).text}")
+            output.note(f"Withdrawn: {opened.withdraw_wish(withdraw).text}")
         if reword is not None and to is not None:
-            output.note(f"Reworded: {found.reword_wish(reword, to).text}")
-        listed = found.wishes()
+            output.note(f"Reworded: {opened.reword_wish(reword, to).text}")
+        listed = opened.wishes()
     if as_json:
         output.emit({"story": story, "wishes": [wish_json(one) for one in listed]})
         return
     if not listed:
         output.console().print("No wish is noted: a model notes what players ask for out of character.")
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
     rows = [(one.text, one.position, one.by) for one in listed]
-    output.console().print(table(("wish", "since", "by"), rows, left=("wish", "by")))
+    output.console().print(make_table(("wish", "since", "by"), rows, left=("wish", "by")))
 
 
 def scene(ctx: typer.Context, story: Story, at: At = None, as_json: AsJson = False) -> None:
     """End the scene with the newest message, or with another; the next fold notes it."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         mark = memory.story(story, create=False).end_scene(-1 if at is None else at)
     if as_json:
         output.emit({"story": story, "position": mark.position})
@@ -189,19 +191,19 @@ def scenes(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """List the scenes that were noted, with their summaries and what they describe."""
     from previously.cli.memory_json import scene_json
 
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False).scenes()
+    with open_memory(ctx) as memory:
+        notes = memory.story(story, create=False).scenes()
     if as_json:
-        output.emit({"story": story, "scenes": [scene_json(number, one) for number, one in enumerate(found, 1)]})
+        output.emit({"story": story, "scenes": [scene_json(number, one) for number, one in enumerate(notes, 1)]})
         return
     console = output.console()
-    for number, one in enumerate(found, 1):
+    for number, one in enumerate(notes, 1):
         console.print(f"Scene {number} ({one.span}, by {one.made_by})", style="bold")
         console.print(output.printable(one.summary))
         if one.entries:
             console.print(f"Describes: {output.one_line(', '.join(one.entries))}.", soft_wrap=True)
         console.print()
-    if not found:
+    if not notes:
         ends = f"`previously scene {output.one_line(story)}` ends one"
         console.print(f"No scene is noted yet; a fold notes those that are over, and {ends}.", soft_wrap=True)
 
@@ -211,7 +213,9 @@ def analyze(
     story: Story,
     where: Annotated[
         int | None,
-        typer.Argument(metavar="POSITION", parser=position, help="Which fragment; else all that have no analysis."),
+        typer.Argument(
+            metavar="POSITION", parser=parse_position, help="Which fragment; else all that have no analysis."
+        ),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Also what has an analysis: the newest counts.")] = False,
     endpoint: Endpoint = "",
@@ -222,17 +226,17 @@ def analyze(
     from previously.cli.memory import print_folds, report_json
     from previously.cli.memory_json import analysis_json
 
-    with opened_for_folding(ctx, endpoint, model) as memory:
-        found = memory.story(story, create=False)
-        report = found.analyze(where, again=again)
-        analyses = dict(found.analyses())
-        length = found.branch_info().messages
+    with open_for_folding(ctx, endpoint, model) as memory:
+        opened = memory.story(story, create=False)
+        report = opened.analyze(where, again=again)
+        analyses = dict(opened.analyses())
+        length = opened.branch_info().messages
     wanted = {done.span.first for done in report.folds} if where is None else {where if where >= 0 else length + where}
-    told = [(at, one) for at, one in analyses.items() if at in wanted]
+    chosen = [(at, one) for at, one in analyses.items() if at in wanted]
     if as_json:
-        output.emit({**report_json(story, report), "analyses": [analysis_json(at, one) for at, one in told]})
+        output.emit({**report_json(story, report), "analyses": [analysis_json(at, one) for at, one in chosen]})
     else:
-        for at, one in told:
+        for at, one in chosen:
             _print_analysis(at, one)
         if report.folds:
             print_folds(report, planned=False)

@@ -14,15 +14,15 @@ from typing import Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, chosen_model, opened
+from previously.cli.arguments import AsJson, Endpoint, ModelName, choose_model, open_memory
 from previously.core.errors import PreviouslyError
 from previously.core.versions import Status
 
 
 def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the stories."""
-    with opened(ctx) as memory:
-        found = memory.stories()
+    with open_memory(ctx) as memory:
+        infos = memory.stories()
     if as_json:
         output.emit(
             {
@@ -33,22 +33,22 @@ def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
                         "branches": info.branches,
                         "branch": info.active.name,
                     }
-                    for info in found
+                    for info in infos
                 ]
             }
         )
         return
     console = output.console()
-    if not found:
+    if not infos:
         console.print("There are no stories here yet. Begin one:")
         console.print("  previously import chat.jsonl")
         console.print('  previously add my-story --role user --name Ines --text "The lamp is out."')
         console.print("  previously demo")
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
-    rows = [(info.name, info.active.messages, info.branches, info.active.name) for info in found]
-    console.print(table(("story", "messages", "branches", "active branch"), rows, left=("story", "active branch")))
+    rows = [(info.name, info.active.messages, info.branches, info.active.name) for info in infos]
+    console.print(make_table(("story", "messages", "branches", "active branch"), rows, left=("story", "active branch")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,29 +72,29 @@ def doctor(
     """Check that everything works here, and say where things are."""
     facts: dict[str, Any] = {}
     looks: list[tuple[str, Callable[[], str]]] = [
-        ("Python", lambda: _python(facts)),
-        ("SQLite", lambda: _sqlite(facts)),
-        ("Settings", lambda: _settings(facts)),
-        ("Stories", lambda: _place(facts, ctx.obj)),
-        ("Extras", lambda: _extras(facts)),
-        ("Model", lambda: _model(facts, endpoint, model)),
+        ("Python", lambda: _check_python(facts)),
+        ("SQLite", lambda: _check_sqlite(facts)),
+        ("Settings", lambda: _check_settings(facts)),
+        ("Stories", lambda: _check_place(facts, ctx.obj)),
+        ("Extras", lambda: _check_extras(facts)),
+        ("Model", lambda: _check_model(facts, endpoint, model)),
         ("Test fold", lambda: _test_fold(endpoint, model)),
     ]
     if upstream:
-        looks.append(("Upstream", lambda: _upstream(facts, upstream, model)))
+        looks.append(("Upstream", lambda: _check_upstream(facts, upstream, model)))
     checks = [_check(what, look) for what, look in looks]
     well = all(check.ok for check in checks)
     if as_json:
         output.emit({"ok": well, "checks": [asdict(check) for check in checks], **facts})
     else:
-        from previously.presets import shown
+        from previously.presets import show_value
 
         console = output.console()
         for check in checks:
             console.print("ok    " if check.ok else "FAULT ", style="green" if check.ok else "bold red", end="")
             console.print(f"{check.what}: {output.one_line(check.detail)}", soft_wrap=True)
         for name, setting in facts.get("settings", {}).items():
-            console.print(f"        {name} = {shown(setting['value'])} ({setting['from']})", soft_wrap=True)
+            console.print(f"        {name} = {show_value(setting['value'])} ({setting['from']})", soft_wrap=True)
         console.print("All is well." if well else "Something is wrong; see the lines marked FAULT.")
     if not well:
         raise typer.Exit(1)
@@ -109,35 +109,35 @@ def _check(what: str, look: Callable[[], str]) -> Check:
         return Check(what, False, f"{type(error).__name__}: {error}")
 
 
-def _python(facts: dict[str, Any]) -> str:
+def _check_python(facts: dict[str, Any]) -> str:
     facts["python"] = platform.python_version()
     return f"{facts['python']} on {platform.system()}"
 
 
-def _sqlite(facts: dict[str, Any]) -> str:
+def _check_sqlite(facts: dict[str, Any]) -> str:
     import apsw
 
     facts["sqlite"] = apsw.sqlite_lib_version()
     return f"{facts['sqlite']} (apsw {apsw.apsw_version()})"
 
 
-def _settings(facts: dict[str, Any]) -> str:
-    from previously.settings import Origin, explained
-    from previously.settings_file import effective
+def _check_settings(facts: dict[str, Any]) -> str:
+    from previously.settings import Origin, explain_settings
+    from previously.settings_file import find_effective
 
-    layers = effective(os.environ)[1]
-    found = facts["settings"] = explained(layers)
+    layers = find_effective(os.environ)[1]
+    settings = facts["settings"] = explain_settings(layers)
     facts["settings_file"] = next((layer.place for layer in layers if layer.origin is Origin.FILE), None)
-    changed = sum(setting["from"] != "default" for setting in found.values())
-    return f"{changed} of {len(found)} are not the default; file: {facts['settings_file'] or 'none'}"
+    changed = sum(setting["from"] != "default" for setting in settings.values())
+    return f"{changed} of {len(settings)} are not the default; file: {facts['settings_file'] or 'none'}"
 
 
-def _place(facts: dict[str, Any], db: str | None) -> str:
+def _check_place(facts: dict[str, Any], db: str | None) -> str:
     from previously.app import IN_MEMORY, default_place
     from previously.blocking import BlockingMemory
-    from previously.settings_file import effective
+    from previously.settings_file import find_effective
 
-    place = db or effective(os.environ)[0].get("PREVIOUSLY_DB") or str(default_place())
+    place = db or find_effective(os.environ)[0].get("PREVIOUSLY_DB") or str(default_place())
     shown = re.sub(r"(?<=://)[^@/]*@", "", place)  # whoever reads this need not know a password
     facts |= {"db": shown, "size_bytes": None, "stories": None}
     path = Path(place)
@@ -149,16 +149,16 @@ def _place(facts: dict[str, Any], db: str | None) -> str:
     if path.is_file():
         facts["size_bytes"] = path.stat().st_size
     size = f", {facts['size_bytes'] / 1_048_576:.1f} MB" if facts["size_bytes"] is not None else ""
-    return f"{shown} can be read and written: {output.counted(facts['stories'], 'story')}{size}"
+    return f"{shown} can be read and written: {output.count_nouns(facts['stories'], 'story')}{size}"
 
 
-def _extras(facts: dict[str, Any]) -> str:
+def _check_extras(facts: dict[str, Any]) -> str:
     from importlib.metadata import PackageNotFoundError, metadata, requires, version
 
     def installed(requirement: str) -> bool:
-        found = re.match(r"[A-Za-z0-9._-]+", requirement)
+        match = re.match(r"[A-Za-z0-9._-]+", requirement)
         try:
-            return found is not None and bool(version(found.group()))
+            return match is not None and bool(version(match.group()))
         except PackageNotFoundError:
             return False
 
@@ -175,47 +175,47 @@ def _extras(facts: dict[str, Any]) -> str:
     return ", ".join(words) or "none known"
 
 
-def _model(facts: dict[str, Any], endpoint: str, name: str) -> str:
+def _check_model(facts: dict[str, Any], endpoint: str, name: str) -> str:
     from asyncio import run
 
     from previously.app import describe_model
 
-    asked = chosen_model(endpoint, name)
+    asked = choose_model(endpoint, name)
     if asked is None:
         return "none named; memory quotes the story, lore, cast and state need a model or a person"
-    found = facts["model"] = run(describe_model(asked))
-    if not found.get("reachable"):
-        raise PreviouslyError(str(found.get("reason") or "the endpoint does not answer"))
-    if found.get("model_listed") is False:
+    description = facts["model"] = run(describe_model(asked))
+    if not description.get("reachable"):
+        raise PreviouslyError(str(description.get("reason") or "the endpoint does not answer"))
+    if description.get("model_listed") is False:
         raise PreviouslyError(f"the server answers, but has no model named {asked.name}")
-    window = found.get("window_tokens")
+    window = description.get("window_tokens")
     schema = (
-        {True: "keeps a JSON schema", False: "no JSON schema"}.get(bool(found.get("json_schema")), "")
-        if found.get("json_schema") is not None
+        {True: "keeps a JSON schema", False: "no JSON schema"}.get(bool(description.get("json_schema")), "")
+        if description.get("json_schema") is not None
         else "JSON schema not tried"
     )
     return f"{asked.name} answers; window {f'{window:,} tokens' if window else 'not known'}; {schema}"
 
 
-def _upstream(facts: dict[str, Any], url: str, name: str) -> str:
-    """What `serve` would find there: whether it answers, with which models, and how large their window is."""
+def _check_upstream(facts: dict[str, Any], url: str, name: str) -> str:
+    """Ask the upstream as `serve` would: whether it answers, with which models, and how large their window is."""
     from asyncio import run
 
     from previously.app import describe_model, model_at
 
     key = os.environ.get("PREVIOUSLY_UPSTREAM_KEY", "")
-    found = run(describe_model(model_at(url, name or "default", key, 10.0), probe_schema=False))
-    models = found.get("models") or []
-    if not name and models and found.get("reachable"):
-        found = run(describe_model(model_at(url, models[0], key, 10.0), probe_schema=False))
-    facts["upstream"] = found
-    if not found.get("reachable"):
-        raise PreviouslyError(str(found.get("reason") or "it does not answer"))
-    window = found.get("window_tokens")
-    told = (
+    description = run(describe_model(model_at(url, name or "default", key, 10.0), probe_schema=False))
+    models = description.get("models") or []
+    if not name and models and description.get("reachable"):
+        description = run(describe_model(model_at(url, models[0], key, 10.0), probe_schema=False))
+    facts["upstream"] = description
+    if not description.get("reachable"):
+        raise PreviouslyError(str(description.get("reason") or "it does not answer"))
+    window = description.get("window_tokens")
+    parts = (
         f"window {window:,} tokens" if window else "its window is not told: name it with --window, else 8,192 are taken"
     )
-    return f"{found['endpoint']} answers with {output.counted(len(models), 'model')}; {told}"
+    return f"{description['endpoint']} answers with {output.count_nouns(len(models), 'model')}; {parts}"
 
 
 def _test_fold(endpoint: str, name: str) -> str:
@@ -223,7 +223,7 @@ def _test_fold(endpoint: str, name: str) -> str:
     from previously.blocking import BlockingMemory
     from previously.settings import Settings
 
-    asked = chosen_model(endpoint, name)
+    asked = choose_model(endpoint, name)
     rules = Settings(tail_messages=2, fold_messages=4, recap_words=60)
     with BlockingMemory(IN_MEMORY, settings=rules, model=asked) as memory:
         story = memory.story("test")
@@ -238,7 +238,7 @@ def _test_fold(endpoint: str, name: str) -> str:
     stood_in = next((done for done in report.folds if done.status == Status.PROVISIONAL.value), None)
     if stood_in:
         raise PreviouslyError(f"{asked.name} wrote nothing that could be kept ({stood_in.reason})")
-    return f"{asked.name} wrote {words} words in {output.counted(report.calls, 'call')}"
+    return f"{asked.name} wrote {words} words in {output.count_nouns(report.calls, 'call')}"
 
 
 _TEST_STORY = (

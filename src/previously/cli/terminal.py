@@ -1,4 +1,4 @@
-"""How stories look on a terminal: messages with their speakers, tables, and the bar of a budget.
+"""Stories on a terminal: messages with their speakers, tables, and the bar of a budget.
 
 Everything says the same without colour: names stand before their words, and each part of the bar has its own sign.
 """
@@ -64,17 +64,19 @@ _ASCII_SIGNS = {section: section[0] for section in _SIGNS} | {
     "free": ".",
 }
 BAR_WIDTH = 60
+"""Fits into a terminal of 80 columns."""
+
 SHORT = 100
-"""Characters of a message in its short form."""
+"""Characters of a message in its short form: one line of the widest output."""
 
 
-def body(message: Message) -> str:
+def render_body(message: Message) -> str:
     """All that a reader sees of a message, calls and pictures named in brackets."""
-    texts = [_part(part) for part in message.parts if not isinstance(part, Thinking)]
+    texts = [_render_part(part) for part in message.parts if not isinstance(part, Thinking)]
     return printable("\n".join(text for text in texts if text))
 
 
-def _part(part: Text | ToolCall | ToolResult | Image | Error) -> str:
+def _render_part(part: Text | ToolCall | ToolResult | Image | Error) -> str:
     match part:
         case Text(text):
             return text
@@ -88,7 +90,7 @@ def _part(part: Text | ToolCall | ToolResult | Image | Error) -> str:
             return f"[error] {text}"
 
 
-def message_lines(messages: Iterable[tuple[int | None, Message]], *, short: bool = False) -> Table:
+def render_message(messages: Iterable[tuple[int | None, Message]], *, short: bool = False) -> Table:
     """Messages with their positions, each speaker in one colour."""
     from rich.table import Table
     from rich.text import Text as Styled
@@ -100,18 +102,18 @@ def message_lines(messages: Iterable[tuple[int | None, Message]], *, short: bool
     for position, message in messages:
         who = one_line(message.speaker or message.role.value)
         style = styles.setdefault(who, _SPEAKER_STYLES[len(styles) % len(_SPEAKER_STYLES)])
-        said = shortened(body(message)) if short else body(message)
+        said = shorten(render_body(message)) if short else render_body(message)
         grid.add_row("" if position is None else str(position), Styled.assemble((f"{who}: ", f"bold {style}"), said))
     return grid
 
 
-def shortened(text: str, limit: int = SHORT) -> str:
+def shorten(text: str, limit: int = SHORT) -> str:
     """The beginning of a text, on one line."""
     line = one_line(text)
     return line if len(line) <= limit else f"{line[:limit].rsplit(' ', 1)[0]}…"
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: Sequence[str] = ()) -> Table:
+def make_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: Sequence[str] = ()) -> Table:
     """A plain table; numbers to the right, the columns named in `left` to the left."""
     from rich import box
     from rich.table import Table
@@ -124,22 +126,22 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: Seq
     return drawn
 
 
-def by_section(view: View) -> dict[str, int]:
-    """How the budget is shared: tokens of each section, and what is free."""
+def share_budget(view: View) -> dict[str, int]:
+    """Return the tokens of each section of a view, and those that are free."""
     shares: dict[str, int] = {}
     for item in view.items:
         shares[item.section.value] = shares.get(item.section.value, 0) + item.tokens
     return {**shares, "free": view.budget_tokens - view.tokens}
 
 
-def budget_bar(view: View) -> RenderableType:
+def draw_budget(view: View) -> RenderableType:
     """The budget as a bar, with what each sign stands for."""
     from rich.text import Text as Styled
 
     signs = _SIGNS if takes_unicode(sys.stdout) else _ASCII_SIGNS
-    shares = by_section(view)
+    shares = share_budget(view)
     drawn = Styled()
-    for section, cells in _cells(shares, view.budget_tokens).items():
+    for section, cells in _share_cells(shares, view.budget_tokens).items():
         drawn.append(signs[section] * cells, _SECTION_STYLES[section])
     drawn.append("\n")
     for section, tokens in shares.items():
@@ -150,7 +152,7 @@ def budget_bar(view: View) -> RenderableType:
     return drawn
 
 
-def _cells(shares: Mapping[str, int], budget: int) -> dict[str, int]:
+def _share_cells(shares: Mapping[str, int], budget: int) -> dict[str, int]:
     """Cells of the bar, which sum up to its width; whatever has tokens has at least one."""
     cells = {name: max(round(BAR_WIDTH * tokens / budget), int(tokens > 0)) for name, tokens in shares.items()}
     largest = max(cells, key=lambda name: cells[name])

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Branch, Position, Story, Words, name, opened, position, words
+from previously.cli.arguments import (
+    AsJson,
+    Branch,
+    Position,
+    Story,
+    Words,
+    check_name,
+    open_memory,
+    parse_position,
+    read_words,
+)
 from previously.core.errors import BadInput, UnknownStory
 
 if TYPE_CHECKING:
@@ -40,12 +50,12 @@ def add(
 
     if at is not None:
         _check_time(at)
-    said = message(role, words(text), speaker=speaker, witnesses=witness or None)
+    said = message(role, read_words(text), speaker=speaker, witnesses=witness or None)
     draft, replaced = clean_draft(Draft(said, Attributes(at, source_id)))
     _note_replaced(replaced)
-    with opened(ctx) as memory:
-        found = _begun(memory, story)
-        branch = found.add_drafts([draft])
+    with open_memory(ctx) as memory:
+        opened = _open_or_begin(memory, story)
+        branch = opened.add_drafts([draft])
     _report(as_json, story, branch, f"Added message {branch.messages - 1} to {story}.")
 
 
@@ -53,7 +63,8 @@ def import_files(
     ctx: typer.Context,
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="The files; each becomes a story.")],
     story: Annotated[
-        str | None, typer.Option("--story", metavar="NAME", parser=name, help="The story's name; else the file's.")
+        str | None,
+        typer.Option("--story", metavar="NAME", parser=check_name, help="The story's name; else the file's."),
     ] = None,
     file_format: Annotated[
         str | None, typer.Option("--format", metavar="F", help="The file's format; else it is recognised.")
@@ -66,25 +77,25 @@ def import_files(
     """Import files as stories, or bring stories up to date."""
     from previously.formats import read_story
 
-    names = _names(files, story)
+    names = _name_stories(files, story)
     # All are read before anything is written.
     sources = [read_story(Path(file), file_format, user=user) for file in files]
-    found = [one for its_name, source in zip(names, sources, strict=True) for one in _stories(its_name, source)]
-    with opened(ctx) as memory:
-        results = [_import(memory, its_name, source) for its_name, source in found]
+    stories = [one for its_name, source in zip(names, sources, strict=True) for one in _read_stories(its_name, source)]
+    with open_memory(ctx) as memory:
+        results = [_import(memory, its_name, source) for its_name, source in stories]
     if as_json:
         output.emit(results[0] if len(results) == 1 else {"stories": results})
         return
     console = output.console()
     for result in results:
         counts = ", ".join(f"{result[what]:,} {what}" for what in _COUNTS)
-        beside = f", {output.counted(len(result['branches']), 'branch')}" if result["branches"] else ""
+        beside = f", {output.count_nouns(len(result['branches']), 'branch')}" if result["branches"] else ""
         console.print(f"{output.one_line(result['story'])}: {counts} ({result['format']}{beside}).", soft_wrap=True)
 
 
 def edit(ctx: typer.Context, story: Story, where: Position, text: Words, as_json: AsJson = False) -> None:
     """Give a message other words; memory follows."""
-    new = words(text)
+    new = read_words(text)
     from previously.core.json_values import clean
 
     _note_replaced(clean(new)[1])
@@ -109,26 +120,28 @@ def unhide(ctx: typer.Context, story: Story, where: Position, as_json: AsJson = 
 def branch(
     ctx: typer.Context,
     story: Story,
-    new: Annotated[str, typer.Argument(metavar="NEW", parser=name, help="The new branch.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", parser=check_name, help="The new branch.")],
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="POSITION", parser=position, help="The last message it takes over; else all."),
+        typer.Option(
+            "--at", metavar="POSITION", parser=parse_position, help="The last message it takes over; else all."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a new branch of a story; the active branch stays active."""
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
-        made, active = found.branch(new, at), found.branch_info().name
-    sentence = f"Made branch {new} with {output.counted(made.messages, 'message')}; {active} is still active."
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
+        made, active = opened.branch(new, at), opened.branch_info().name
+    sentence = f"Made branch {new} with {output.count_nouns(made.messages, 'message')}; {active} is still active."
     _report(as_json, story, made, sentence, active=active)
 
 
 def switch(ctx: typer.Context, story: Story, to: Branch, as_json: AsJson = False) -> None:
     """Go on with another branch of a story."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         now = memory.story(story, create=False).switch(to)
-    _report(as_json, story, now, f"{story} goes on with branch {to}, {output.counted(now.messages, 'message')}.")
+    _report(as_json, story, now, f"{story} goes on with branch {to}, {output.count_nouns(now.messages, 'message')}.")
 
 
 def _change(
@@ -139,21 +152,19 @@ def _change(
     change: Callable[[BlockingStory], BranchInfo],
     sentence: str,
 ) -> None:
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
-        before = found.branch_info().messages
-        now = change(found)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
+        before = opened.branch_info().messages
+        now = change(opened)
     _report(as_json, story, now, sentence.format(where if where >= 0 else before + where, story))
 
 
 def _report(as_json: bool, story: str, branch: BranchInfo, sentence: str, **more: object) -> None:
-    if as_json:
-        output.emit({"story": story, "branch": branch.name, "messages": branch.messages, **more})
-    else:
-        output.console().print(output.one_line(sentence), soft_wrap=True)
+    record = {"story": story, "branch": branch.name, "messages": branch.messages, **more}
+    output.report(record, sentence, as_json=as_json)
 
 
-def _begun(memory: BlockingMemory, story: str) -> BlockingStory:
+def _open_or_begin(memory: BlockingMemory, story: str) -> BlockingStory:
     try:
         return memory.story(story, create=False)
     except UnknownStory:
@@ -161,21 +172,21 @@ def _begun(memory: BlockingMemory, story: str) -> BlockingStory:
         return memory.story(story)
 
 
-def _names(files: Sequence[str], story: str | None) -> list[str]:
+def _name_stories(files: Sequence[str], story: str | None) -> list[str]:
     if story is not None:
         if len(files) > 1:
             raise BadInput(f"--story names one story, but {len(files)} files are given.")
         return [story]
-    names = [name(Path(file).stem) for file in files]
+    names = [check_name(Path(file).stem) for file in files]
     twice = next((its_name for its_name in names if names.count(its_name) > 1), None)
     if twice is not None:
         raise BadInput(f"Two files would both become the story {twice!r}; import them one by one with --story.")
     return names
 
 
-def _stories(story: str, source: StorySource) -> list[tuple[str, StorySource]]:
-    """What a file holds, each conversation with the name of its story."""
-    others = [(name(f"{story} {other.name}"), other.source) for other in source.others]
+def _read_stories(story: str, source: StorySource) -> list[tuple[str, StorySource]]:
+    """Return the conversations of a file, each with the name of its story."""
+    others = [(check_name(f"{story} {other.name}"), other.source) for other in source.others]
     return [(story, source), *others] if source.drafts else others
 
 
@@ -185,17 +196,17 @@ _COUNTS = ("added", "updated", "removed", "unchanged")
 def _import(memory: BlockingMemory, story: str, source: StorySource) -> dict[str, Any]:
     from previously.storage.store import MAIN
 
-    found = memory.story(story)
+    opened = memory.story(story)
     # The active branch follows the file, unless the file itself has a branch of that name.
-    active = found.branch_info().name
+    active = opened.branch_info().name
     beside = MAIN if active in [branch.name for branch in source.branches] else active
-    every = [found.follow(source.drafts, on=beside)]
+    every = [opened.follow(source.drafts, on=beside)]
     for branch in source.branches:
         path = [*source.drafts[: branch.at], *branch.drafts]
-        changes = found.follow_branch(branch.name, path, beside=beside, shared=branch.at)
+        changes = opened.follow_branch(branch.name, path, beside=beside, shared=branch.at)
         every.append(replace(changes, unchanged=changes.unchanged - branch.at))
     if source.header:
-        found.keep_header(source.header)
+        opened.keep_header(source.header)
     _note_replaced(source.replaced + sum(changes.replaced_characters for changes in every))
     _note_skipped(story, source.skipped)
     return {
@@ -210,7 +221,7 @@ def _import(memory: BlockingMemory, story: str, source: StorySource) -> dict[str
 def _note_skipped(story: str, skipped: Mapping[str, int]) -> None:
     if skipped:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(skipped.items(), key=lambda one: -one[1]))
-        lines = output.counted(sum(skipped.values()), "line")
+        lines = output.count_nouns(sum(skipped.values()), "line")
         output.note(f"{story}: skipped {lines} without a message ({kinds}).")
 
 

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, on_a_server, opened
+from previously.cli.arguments import AsJson, is_on_server, open_memory
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.storage.findings import Garbage, Verified
 
 NOTE_EVERY_S = 5.0
-"""How often a long check says on stderr where it is."""
+"""Seconds between two notes of a long check on stderr: often enough to see that it moves, too seldom to fill a log."""
 
 LONGEST_MINUTES = 100 * 366 * 24 * 60
+"""A century: a longer time is a slip, and may lie before the first date that can be computed with."""
 
 
-def minutes(text: str) -> int:
+def parse_minutes(text: str) -> int:
     """A number of minutes."""
     if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) > LONGEST_MINUTES:
         raise BadInput(f"{text!r} is not a time: give a whole number of minutes.")
@@ -32,23 +33,23 @@ def minutes(text: str) -> int:
 
 def verify(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Derive every hash and cache anew and say what differs. Nothing is changed; exit code 1 if something is wrong."""
-    with opened(ctx) as memory:
-        found = memory.verify(_noting())
+    with open_memory(ctx) as memory:
+        result = memory.verify(_make_note())
     if as_json:
         output.emit(
             {
-                "clean": found.clean,
-                "stories": found.stories,
-                "messages": found.messages,
-                "checked": dict(found.checked),
-                "faults": [asdict(fault) for fault in found.faults],
-                "more_faults": found.more_faults,
-                "garbage": asdict(found.garbage),
+                "clean": result.clean,
+                "stories": result.stories,
+                "messages": result.messages,
+                "checked": dict(result.checked),
+                "faults": [asdict(fault) for fault in result.faults],
+                "more_faults": result.more_faults,
+                "garbage": asdict(result.garbage),
             }
         )
     else:
-        _print_verified(found)
-    if not found.clean:
+        _print_verified(result)
+    if not result.clean:
         raise typer.Exit(1)
 
 
@@ -59,7 +60,7 @@ def gc(
         typer.Option(
             "--older-than",
             metavar="MINUTES",
-            parser=minutes,
+            parser=parse_minutes,
             help="Leave alone what was begun since, as somebody may be at it; else an hour.",
         ),
     ] = None,
@@ -71,8 +72,8 @@ def gc(
     """Take away what no story needs: what interrupted imports left behind, and caches that no branch shows."""
     from previously.app import GIVEN_UP_S
 
-    with opened(ctx) as memory:
-        if shrink and not on_a_server(ctx):
+    with open_memory(ctx) as memory:
+        if shrink and not is_on_server(ctx):
             output.note("Giving space back: a file is written anew, and nobody else can write meanwhile.")
         taken = memory.gc(older_than_s=GIVEN_UP_S if older_than is None else older_than * 60.0, shrink=shrink)
     shrunk = shrink and taken.freed_bytes is not None
@@ -80,8 +81,8 @@ def gc(
         output.emit({**asdict(taken), "shrunk": shrunk})
         return
     console = output.console()
-    words = _words(taken)
-    console.print(f"Taken away: {words}." if words else _nothing(older_than), soft_wrap=True)
+    words = _list_garbage(taken)
+    console.print(f"Taken away: {words}." if words else _say_nothing_taken(older_than), soft_wrap=True)
     if taken.freed_bytes is None:
         if shrink:
             console.print(
@@ -90,14 +91,14 @@ def gc(
                 soft_wrap=True,
             )
     elif shrunk:
-        console.print(f"The disk has {_size(taken.freed_bytes)} back.")
+        console.print(f"The disk has {_render_size(taken.freed_bytes)} back.")
     elif taken.freed_bytes > 0:
         console.print(
-            f"{_size(taken.freed_bytes)} of the file are free for what comes; --shrink gives them to the disk."
+            f"{_render_size(taken.freed_bytes)} of the file are free for what comes; --shrink gives them to the disk."
         )
 
 
-def _noting() -> Callable[[str, int], None]:
+def _make_note() -> Callable[[str, int], None]:
     """Says now and then where a check is, on stderr."""
     said = time.monotonic()
 
@@ -116,25 +117,25 @@ def _print_verified(found: Verified) -> None:
         console.print(output.one_line(f"{fault.where}: {fault.reason}."), soft_wrap=True)
     if found.more_faults:
         console.print(f"… and {found.more_faults:,} more.")
-    looked_at = f"{output.counted(found.stories, 'story')}, {output.counted(found.messages, 'message')}"
+    looked_at = f"{output.count_nouns(found.stories, 'story')}, {output.count_nouns(found.messages, 'message')}"
     rows = f"{sum(found.checked.values()):,} rows compared"
     if found.clean:
         console.print(f"Everything is as it must be: {looked_at}, {rows}.", soft_wrap=True)
     else:
-        faults = output.counted(len(found.faults) + found.more_faults, "fault")
+        faults = output.count_nouns(len(found.faults) + found.more_faults, "fault")
         console.print(f"{faults} in {looked_at}, {rows}. Nothing was changed.", style="bold red", soft_wrap=True)
-    words = _words(found.garbage)
+    words = _list_garbage(found.garbage)
     if words:
         console.print(f"`previously gc` would take away what no story needs: {words}.", soft_wrap=True)
 
 
-def _nothing(older_than: int | None) -> str:
-    since = "hour" if older_than is None else output.counted(older_than, "minute")
+def _say_nothing_taken(older_than: int | None) -> str:
+    since = "hour" if older_than is None else output.count_nouns(older_than, "minute")
     spared = f"; what was begun in the last {since} and is not finished is left alone" if older_than != 0 else ""
     return f"There was nothing to take away{spared}."
 
 
-def _words(garbage: Garbage) -> str:
+def _list_garbage(garbage: Garbage) -> str:
     counts = (
         (garbage.entries, "entry"),
         (garbage.nodes, "node"),
@@ -143,8 +144,8 @@ def _words(garbage: Garbage) -> str:
         (garbage.cover_rows, "cover row"),
         (garbage.leases, "lease"),
     )
-    return ", ".join(output.counted(number, noun) for number, noun in counts if number)
+    return ", ".join(output.count_nouns(number, noun) for number, noun in counts if number)
 
 
-def _size(size: int) -> str:
+def _render_size(size: int) -> str:
     return f"{size / 1_048_576:.1f} MB" if size >= 1_048_576 else f"{size / 1_024:.0f} KB"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, opened, position, version_number
+from previously.cli.arguments import AsJson, Story, open_memory, parse_position, parse_version
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from previously.core.versions import Version
 
 Which = Annotated[
-    int | None, typer.Argument(metavar="VERSION", parser=version_number, help="A version by its id in `log`.")
+    int | None, typer.Argument(metavar="VERSION", parser=parse_version, help="A version by its id in `log`.")
 ]
 Other = Annotated[
-    int | None, typer.Argument(metavar="NEWER", parser=version_number, help="The version to compare it with.")
+    int | None, typer.Argument(metavar="NEWER", parser=parse_version, help="The version to compare it with.")
 ]
 
 
 def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """List every version of every memory, the oldest first."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         versions = memory.story(story, create=False).log()
     if as_json:
         output.emit({"versions": [version_json(version) for version in versions]})
@@ -33,30 +33,30 @@ def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     if not versions:
         console.print(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
         return
-    from previously.cli.terminal import table
+    from previously.cli.terminal import make_table
 
     rows = [
         (
-            version.id, _called(version), version.made.status.value, version.made.made_by,
+            version.id, _name_kind(version), version.made.status.value, version.made.made_by,
             f"{version.made.span.first}-{version.made.span.last}", version.made.at[:16].replace("T", " "),
             version.made.reason,
         )
         for version in versions
     ]  # fmt: skip
     columns = ("id", "kind", "status", "by", "messages", "at (UTC)", "why")
-    console.print(table(columns, rows, left=("kind", "status", "by", "why")))
+    console.print(make_table(columns, rows, left=("kind", "status", "by", "why")))
 
 
 def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None, as_json: AsJson = False) -> None:
     """Show word by word what changed from one version to another; by default from the one before the newest."""
-    from previously.cli.memory_json import readable
+    from previously.cli.memory_json import render_version
     from previously.text.compare import ChangeKind, diff_words
 
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         kept = [version for version in memory.story(story, create=False).log() if version.made.status != "refused"]
-    newer = _chosen(story, kept, new if new is not None else kept[-1].id if kept else None)
-    older = _chosen(story, kept, old if old is not None else _before(kept, newer).id)
-    changes = diff_words(readable(older), readable(newer))
+    newer = _find_version(story, kept, new if new is not None else kept[-1].id if kept else None)
+    older = _find_version(story, kept, old if old is not None else _find_before(kept, newer).id)
+    changes = diff_words(render_version(older), render_version(newer))
     if as_json:
         runs = [{"kind": change.kind.value, "text": change.text} for change in changes]
         output.emit({"story": story, "old": older.id, "new": newer.id, "changes": runs})
@@ -78,32 +78,32 @@ def blame(
     which: Which = None,
     message: Annotated[
         int | None,
-        typer.Option("--message", metavar="POSITION", parser=position, help="Which memory tells this message."),
+        typer.Option("--message", metavar="POSITION", parser=parse_position, help="Which memory tells this message."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
-    from previously.cli.memory_json import readable
+    from previously.cli.memory_json import render_version
     from previously.core.versions import Kind
     from previously.memory.in_force import cuts_from
 
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
         if message is not None:
-            _blame_message(found, story, message, as_json=as_json)
+            _blame_message(opened, story, message, as_json=as_json)
             return
-        versions = found.log()
-        texts = _texts_in_force(found, versions)
+        versions = opened.log()
+        texts = _find_texts_in_force(opened, versions)
         default = texts[0] if texts else versions[-1].id if versions else None
-        version = _chosen(story, versions, which if which is not None else default)
+        version = _find_version(story, versions, which if which is not None else default)
         in_force = version.id in texts
     made = version.made
     cuts = cuts_from(made)
     if as_json:
-        told = {"text": made.text, "shed": list(made.shed), "unverified": list(made.unverified)}
+        record = {"text": made.text, "shed": list(made.shed), "unverified": list(made.unverified)}
         chain = {"before": made.before, "replaces": made.replaces, "in_force": in_force}
         gone = {"cuts": [[cut.first, cut.last] for cut in cuts]} if cuts else {}
-        output.emit({"story": story, **version_json(version), **chain, **told, **gone})
+        output.emit({"story": story, **version_json(version), **chain, **record, **gone})
         return
     console = output.console()
     rows = [
@@ -115,7 +115,7 @@ def blame(
         ("Prompt", made.prompt_hash or "none"),
         (
             "Cost",
-            f"{output.counted(made.cost.calls, 'call')}, {made.cost.input_tokens:,} tokens read, "
+            f"{output.count_nouns(made.cost.calls, 'call')}, {made.cost.input_tokens:,} tokens read, "
             f"{made.cost.output_tokens:,} written",
         ),
         ("Left behind", ", ".join(made.shed) or "nothing noticed"),
@@ -127,7 +127,7 @@ def blame(
         console.print(output.printable(words), soft_wrap=True)
     if made.kind in (Kind.EPISODE, Kind.NOTE, Kind.SHORT):  # no other command shows these
         console.print()
-        console.print(output.printable(readable(version)), soft_wrap=True)
+        console.print(output.printable(render_version(version)), soft_wrap=True)
 
 
 def _blame_message(found: BlockingStory, story: str, at: int, *, as_json: bool) -> None:
@@ -155,23 +155,23 @@ def _blame_message(found: BlockingStory, story: str, at: int, *, as_json: bool) 
         console.print(output.printable(words), soft_wrap=True)
 
 
-def _texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
+def _find_texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
     """The versions that speak for the story now: of the recap, the backbone, each chapter, and the notes of spans."""
-    found = [story.recap(), story.backbone(), *(chapter.recap for chapter in story.chapters())]
+    texts = [story.recap(), story.backbone(), *(chapter.recap for chapter in story.chapters())]
     by_hand = {version.made.text: version.id for version in versions if version.made.status == "by hand"}
-    ids = [by_hand.get(text.text) if text.version is None else text.version for text in found if text]
+    ids = [by_hand.get(text.text) if text.version is None else text.version for text in texts if text]
     return [*(ident for ident in ids if ident is not None), *story.notes_in_force()]
 
 
-def _called(version: Version) -> str:
-    """What a version is of, and whose it is where it is a character's."""
-    from previously.cli.memory import whose
+def _name_kind(version: Version) -> str:
+    """Return the kind of a version, with the character's name where it is about one."""
+    from previously.cli.memory import name_character
 
-    name = whose(version.made.scope)
+    name = name_character(version.made.scope)
     return f"{version.made.kind.value} of {name}" if name else version.made.kind.value
 
 
-def _chosen(story: str, versions: list[Version], wanted: int | None) -> Version:
+def _find_version(story: str, versions: list[Version], wanted: int | None) -> Version:
     if wanted is None:
         raise BadInput(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
     for version in versions:
@@ -180,7 +180,7 @@ def _chosen(story: str, versions: list[Version], wanted: int | None) -> Version:
     raise BadInput(f"There is no version {wanted} here; `previously log {output.one_line(story)}` lists them.")
 
 
-def _before(versions: list[Version], newer: Version) -> Version:
+def _find_before(versions: list[Version], newer: Version) -> Version:
     """The version it went on from or replaced; itself where there is none."""
     earlier = [version for version in versions if version.id in (newer.made.before, newer.made.replaces)]
     return earlier[-1] if earlier else newer

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Position, Story, budget, opened, position
-from previously.cli.memory import pair
+from previously.cli.arguments import AsJson, Position, Story, open_memory, parse_budget, parse_position
+from previously.cli.memory import span_json
 
 if TYPE_CHECKING:
     from previously.core.messages import Message
@@ -31,14 +31,14 @@ def view(
     tokens: Annotated[
         int | None,
         typer.Option(
-            "--budget", metavar="N", parser=budget, help="Tokens the view may take; else what the window leaves."
+            "--budget", metavar="N", parser=parse_budget, help="Tokens the view may take; else what the window leaves."
         ),
     ] = None,
     reader: ReaderName = "chat",
     before: Annotated[
         int | None,
         typer.Option(
-            "--before", metavar="POSITION", parser=position, help="As it would have been before this message."
+            "--before", metavar="POSITION", parser=parse_position, help="As it would have been before this message."
         ),
     ] = None,
     exclude: Annotated[
@@ -49,7 +49,7 @@ def view(
     as_json: AsJson = False,
 ) -> None:
     """Show what the model should see, within a budget of tokens."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         seen = memory.story(story, create=False).view(tokens, reader=reader, before=before, exclude=exclude or ())
     _tell(story, seen, explain=explain, as_json=as_json)
 
@@ -62,7 +62,7 @@ def why(
     as_json: AsJson = False,
 ) -> None:
     """Show what the model saw when it gave the answer at a position, and why."""
-    with opened(ctx) as memory:
+    with open_memory(ctx) as memory:
         seen = memory.story(story, create=False).why(at, reader=reader)
     if not seen.as_shown:
         output.note("This view cannot be made again byte for byte: what it was made of has changed since.")
@@ -90,13 +90,13 @@ def view_json(seen: View) -> dict[str, Any]:
                 "section": item.section.value,
                 "tokens": item.tokens,
                 "reason": item.reason,
-                "sources": [pair(span) for span in item.sources],
+                "sources": [span_json(span) for span in item.sources],
                 "score": item.score,
             }
             for item in seen.items
         ],
         "left_out": [
-            {"what": item.what, "reason": item.reason.value, "span": pair(item.span) if item.span else None}
+            {"what": item.what, "reason": item.reason.value, "span": span_json(item.span) if item.span else None}
             for item in seen.left_out
         ],
         "fold_due": seen.fold_due,
@@ -114,7 +114,7 @@ def view_json(seen: View) -> dict[str, Any]:
     }
 
 
-def placed(seen: View) -> list[tuple[int | None, Message]]:
+def list_placed(seen: View) -> list[tuple[int | None, Message]]:
     """The view's messages, each with its position on the path; the system message has none."""
     from previously.view.render import place_messages
 
@@ -122,13 +122,13 @@ def placed(seen: View) -> list[tuple[int | None, Message]]:
 
 
 def _print_view(story: str, seen: View, *, explain: bool) -> None:
-    from previously.cli.terminal import budget_bar, message_lines, table
+    from previously.cli.terminal import draw_budget, make_table, render_message
 
     console = output.console()
     console.print(f"{output.one_line(story)}: {seen.tokens:,} of {seen.budget_tokens:,} tokens\n", style="bold")
-    console.print(message_lines(placed(seen)))
+    console.print(render_message(list_placed(seen)))
     console.print()
-    console.print(budget_bar(seen))
+    console.print(draw_budget(seen))
     if explain:
         rows = [
             (
@@ -141,7 +141,7 @@ def _print_view(story: str, seen: View, *, explain: bool) -> None:
         ]
         console.print()
         console.print(
-            table(("section", "stands for", "tokens", "reason"), rows, left=("section", "stands for", "reason"))
+            make_table(("section", "stands for", "tokens", "reason"), rows, left=("section", "stands for", "reason"))
         )
         _print_report(seen)
     if seen.left_out:
@@ -155,7 +155,7 @@ def _print_view(story: str, seen: View, *, explain: bool) -> None:
 
 
 def _print_report(seen: View) -> None:
-    """What stayed as it was, and what counted."""
+    """Print the parts of a view that stayed as they were, and the parts that counted."""
     report = seen.report
     console = output.console()
     console.print(f"\nFor {output.one_line(report.reader)}, counted by {output.one_line(report.counter)}.")

@@ -15,13 +15,15 @@ from dataclasses import dataclass, replace
 from previously.core.model_io import FailureKind, ModelFailure
 
 MAX_CALLS = 3
-"""Calls per fold, transport retries included. A fold that is split counts each part by itself."""
+"""Calls per fold, transport retries included: room for one lost connection and one refused answer. A fold that is split
+counts each part by itself."""
 
 LONGEST_WAIT_S = 60.0
 """A server that wants to be left alone for longer than this is left to the breaker."""
 
 FIRST_BACKOFF_S = 2.0
-"""The longest first pause; each further one may be twice as long. Jitter takes off up to half."""
+"""The longest first pause: limits per second are over by then. Each further one may be twice as long. Jitter takes off
+up to half."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,18 +99,6 @@ def is_path(name: str) -> bool:
     return name.strip().endswith(".json")
 
 
-def find_model_counter(model: str) -> Counter | None:
-    """Return the exact counter for a well-known model of OpenAI; None for any other, and where the package is missing.
-
-    A guess by name: it must never fail, and a server may call anything by any name.
-    """
-    encoding = find_encoding(model)
-    try:
-        return _load_openai(encoding) if encoding else None
-    except BadInput:
-        return None
-
-
 def _encoding(name: str) -> str | None:
     plain = name.removesuffix("_base")
     return plain if plain in _OPENAI else find_encoding(name)

@@ -1,4 +1,4 @@
-"""Where a fold loop reads and keeps: a story of a store, or a plan that only goes on in memory.
+"""The ledgers of a fold loop, which it reads and keeps in: a story of a store, or a plan that only goes on in memory.
 
 The same loop runs on both, so what `fold --plan` says is what `fold` does, as far as it can be known beforehand.
 """

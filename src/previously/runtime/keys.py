@@ -13,7 +13,7 @@ from previously.core.errors import BadInput
 from previously.core.json_values import clean
 from previously.runtime.clock import time_at
 from previously.storage.store import Store, StoryKey
-from previously.storage.tables.keys import ENDING, KEY_PREFIX, NOBODY, AccessKey, key_hash
+from previously.storage.tables.keys import ENDING, KEY_PREFIX, NOBODY, AccessKey, hash_key
 
 LOCAL_OWNER = "local"
 """The owner of the stories on a person's own machine."""
@@ -39,7 +39,7 @@ class Keys:
         _check("A key", name)
         check_owner(owner)
         key = KEY_PREFIX + token_urlsafe(KEY_BYTES)
-        kept = AccessKey(name, owner, key_hash(key), key[-ENDING:], time_at())
+        kept = AccessKey(name, owner, hash_key(key), key[-ENDING:], time_at())
         await self._store.write(NO_STORY, lambda tables: tables.keys.add(kept))
         return key, kept
 

@@ -9,7 +9,7 @@ from typing import Any
 from previously.core.calibration import Calibration, Sample, add_sample, calibrate, make_counter, read_samples
 from previously.core.tokens import ESTIMATE, Counter
 from previously.models.tokenizers import find_counter
-from previously.settings import Layer, Origin, Settings, changed, resolve
+from previously.settings import Layer, Origin, Settings, change_settings, resolve
 
 
 class StorySettings:
@@ -46,7 +46,7 @@ class StorySettings:
 
     def change(self, own: str, assignments: Sequence[str]) -> str:
         """The story's settings after `key=value` assignments, as a store keeps them; from now on they are in force."""
-        new = changed(json.loads(own), assignments)
+        new = change_settings(json.loads(own), assignments)
         self.in_force = self._resolved(new)
         self.own = new
         return json.dumps(new)

@@ -21,7 +21,7 @@ from previously.core.errors import StoreProblem
 from previously.runtime.keys import LOCAL_OWNER
 from previously.server.hosts import values
 from previously.server.refusals import Header, Refusal, make_retry_header
-from previously.storage.tables.keys import KEY_PREFIX, key_hash
+from previously.storage.tables.keys import KEY_PREFIX, hash_key
 
 FRESH_S = 2.0
 """Seconds that an answer of the store is believed: a removed key stops working after that."""
@@ -95,7 +95,7 @@ class Callers:
             return Caller(LOCAL_OWNER, given, by_x_api_key=given is not None and other)
         if given is None:
             raise refuse_key(page)
-        hashed = key_hash(given)
+        hashed = hash_key(given)
         owner = await self._owner(hashed)
         if owner is None:
             raise refuse_key(page)

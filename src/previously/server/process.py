@@ -26,7 +26,7 @@ from previously.core.errors import PreviouslyError
 from previously.server.app import ServerOptions, make_app
 from previously.server.hosts import check_bind
 from previously.server.logs import start_log
-from previously.settings_file import effective
+from previously.settings_file import find_effective
 from previously.wire.errors import write_openai_error
 
 HEAD_S = 10.0
@@ -217,7 +217,7 @@ def _find_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 async def _serve(
     options: ServerOptions, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]
 ) -> None:
-    environment = dict(effective(os.environ)[0])
+    environment = dict(find_effective(os.environ)[0])
     if named:
         environment |= {"PREVIOUSLY_ENDPOINT": named[0], "PREVIOUSLY_MODEL": named[1]}
     model = model_from(environment, FOLD_S)

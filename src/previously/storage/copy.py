@@ -1,23 +1,18 @@
-"""Copying a story whole, from one database to another, and knowing that the copy is the same.
+"""Copy a story whole from one database to another, and prove that the copy is the same.
 
-Ids mean nothing outside their database, but their order means order in time. So a row is told apart from its place by
-its *canonical form*: every id in it is replaced by its rank among all ids of that table that occur in the story,
-counted from 1; 0 and NULL stay. Ids count that are only referred to: what a mark was copied from may be gone, and the
-memory made under its scope is still there. The **digest** of a story is the hash of all its rows in that form. It is
-the same on every store and after every copy, whatever ids and name the story was given there.
+Ids mean nothing outside their database, but their order means order in time. So a story is compared in a *canonical
+form*: every id is replaced by its rank among all ids of its table that occur in the story, counted from 1; 0 and NULL
+stay. Ids that are only referred to count too: the origin of a copied mark may be gone while memory made under its scope
+is still there. The **digest** of a story is the hash of all its rows in that form. It is the same on every store and
+after every copy, whatever ids and name the story gets there.
 
-A copy goes through a spool file of canonical rows. It is read from one snapshot into the spool and written from there
-in one transaction, so that neither side waits for the other and the writing can be done again. Before the transaction
-is kept, the digest is worked out anew from what is stored: a copy is there whole and equal, or not at all. Memory is
-flat: some bytes per message for the ids, and a chunk of rows.
+A copy goes through a spool file of canonical rows. One snapshot is read into the spool, and one transaction writes from
+it, so that neither side waits for the other and the writing can be repeated. Before the transaction is kept, the digest
+is computed again from the stored rows; if it differs, the transaction is undone. Memory is flat: some bytes per message
+for the ids, and a chunk of rows.
 
-The books that a story has attached come along (see `tables.books`), by what they say: their names are no part of the
-digest, since they belong to the owner and one may be taken where the copy goes.
-
-What a store does with stories as a whole: say their digest, hand one over, take one in; and which backups were made.
-
-What must stay true: a story is read as it was at one moment, and taken in by one transaction, which is undone if what
-is stored then has another digest than what was read.
+The books that a story has attached come along (see `tables.books`), by their content: their names are no part of the
+digest, since they belong to the owner and one may be taken in the target database.
 """
 
 from __future__ import annotations
@@ -35,6 +30,7 @@ from typing import Any, TypeVar
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
 from previously.storage.database import Database
+from previously.storage.findings import LOWEST
 from previously.storage.layout import ATTACHED, LISTED, TABLES, WITH_IDS, Column, Table
 from previously.storage.spool import Spool
 from previously.storage.tables import Tables
@@ -44,13 +40,11 @@ from previously.storage.tables.session import Row, Session
 
 CHUNK_ROWS = 500
 CHUNK_BYTES = 2_000_000
-"""A chunk is one row at least, and no more of them than have so many bytes of text."""
-
-LOWEST = -(2**62)
-"""Below every number in the order of which rows are read."""
+"""A chunk is at least one row, at most 500 rows and 2 MB of text: large enough that the questions cost little, small
+enough that both sides of a copy stay within some megabytes of memory."""
 
 LONGEST_ID = 18
-"""Digits."""
+"""The digits that always fit into 64 bits: a longer number is no id of a database."""
 
 Step = Callable[[int], None]
 """Told now and then how many more messages are done. What it raises ends the copying."""
@@ -63,8 +57,8 @@ def read_story(session: Session, key: StoryKey, spool: Spool, step: Step) -> Ids
     """All of a story into the spool; the ids that occur in it. Called inside a snapshot or transaction."""
     session.one("plan_for_copying", {})
     try:
-        ids = _own_ids(session, key)
-        while unknown := _spooled(session, key, ids, spool, step):
+        ids = _read_own_ids(session, key)
+        while unknown := _fill_spool(session, key, ids, spool, step):
             for table, values in unknown.items():
                 ids[table] = array("q", merge(ids[table], sorted(values)))
     except UnicodeDecodeError as error:
@@ -76,7 +70,7 @@ def read_story(session: Session, key: StoryKey, spool: Spool, step: Step) -> Ids
 def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: Step) -> None:
     """A new story of that key and name from the spool. Called inside a transaction that is undone if this raises."""
     ids: Ids = {table: session.reserve(table, count) for table, count in spool.counts.items()}
-    _use_up(session, key, ids["mark"])
+    _use_up_ids(session, key, ids["mark"])
     # The budget of views and what was reported of them are no part of a story: to look at one changes nothing.
     given = {
         "owner": key.owner,
@@ -90,12 +84,14 @@ def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: 
         if table is ATTACHED:
             BookTable(session).take_in(key, rows)
             continue
-        columns = [_stored(column, values, ids) for column, values in zip(table.columns, _turned(rows), strict=True)]
+        columns = [
+            _restore_ids(column, values, ids) for column, values in zip(table.columns, _transpose(rows), strict=True)
+        ]
         place = [repeat(given[of], len(rows)) for of in table.given]
-        aside = _taken_in(table, columns)
-        session.many(f"copy_into_{table.name}", _turned([*place, *columns]))
+        aside = _restore_line_ids(table, columns)
+        session.many(f"copy_into_{table.name}", _transpose([*place, *columns]))
         for line in aside:
-            session.run("set_line_aside", {"line": line, **_values(key)})
+            session.run("set_line_aside", {"line": line, **key.values})
         step(len(rows) if table.name == "entry" else 0)
     with Spool(keeping=False) as stored:
         read_story(session, key, stored, step)
@@ -103,7 +99,7 @@ def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: 
         raise StoreProblem(f"The copy of {name!r} does not have the digest of what was read; it was undone.")
 
 
-def _taken_in(table: Table, columns: list[Iterable[Any]]) -> list[int]:
+def _restore_line_ids(table: Table, columns: list[Iterable[Any]]) -> list[int]:
     """Give lines that are being taken away the ids they had before, so that nobody else is given those; which they
     are."""
     if table.name != "line":
@@ -113,32 +109,32 @@ def _taken_in(table: Table, columns: list[Iterable[Any]]) -> list[int]:
     return [-ident for ident in signed if ident < 0]
 
 
-def _own_ids(session: Session, key: StoryKey) -> Ids:
+def _read_own_ids(session: Session, key: StoryKey) -> Ids:
     """The ids of the story's rows."""
     found = {name: array("q") for name in WITH_IDS}
     for name in LISTED:
-        for rows in _onward(session, f"ids_of_{name}", _values(key), (LOWEST,)):
+        for rows in _read_onward(session, f"ids_of_{name}", key.values, (LOWEST,)):
             found[name].extend(abs(ident) for (ident,) in rows)  # one below 0 is of a line that is being taken away
-    for rows in _onward(session, "ids_of_node", _values(key), (LOWEST, LOWEST)):
+    for rows in _read_onward(session, "ids_of_node", key.values, (LOWEST, LOWEST)):
         found["node"].extend(node for node, _, _ in rows)
         found["entry"].extend(entry for _, _, entry in rows)
-    return {name: _sorted(ids) for name, ids in found.items()}
+    return {name: _sort_ids(ids) for name, ids in found.items()}
 
 
-def _sorted(ids: array[int]) -> array[int]:
+def _sort_ids(ids: array[int]) -> array[int]:
     if all(map(lt, ids, islice(ids, 1, None))):
         return ids  # as they nearly always are: sorting a million takes memory
     return array("q", map(itemgetter(0), groupby(sorted(ids))))
 
 
-def _spooled(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: Step) -> Mapping[str, set[int]]:
+def _fill_spool(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: Step) -> Mapping[str, set[int]]:
     """Write all rows to the spool, unless there are ids that are not known so far: then these, by table."""
     unknown: defaultdict[str, set[int]] = defaultdict(set)
     spool.begin()
     for table in TABLES:
-        for rows in _chunks(session, key, table, ids):
-            columns = zip(table.columns, _turned(rows), strict=False)  # a row may end with the key it was found by
-            spool.write(table, list(_turned([_canonical(*column, ids, unknown) for column in columns])))
+        for rows in _read_chunks(session, key, table, ids):
+            columns = zip(table.columns, _transpose(rows), strict=False)  # a row may end with the key it was found by
+            spool.write(table, list(_transpose([_make_canonical(*column, ids, unknown) for column in columns])))
             step(len(rows) if table.name == "entry" else 0)
         if any(unknown.values()):
             break
@@ -148,23 +144,23 @@ def _spooled(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: Step
     return {name: values for name, values in unknown.items() if values}
 
 
-def _chunks(session: Session, key: StoryKey, table: Table, ids: Ids) -> Iterator[list[Row]]:
+def _read_chunks(session: Session, key: StoryKey, table: Table, ids: Ids) -> Iterator[list[Row]]:
     """All rows of a table, in an order that is the same everywhere if the table has one."""
-    query, whose = f"copy_{table.name}", _values(key)
+    query, whose = f"copy_{table.name}", key.values
     if table.name == "story":
         yield session.rows(query, whose)
     elif table.found_by == "id":
-        for group in _groups(session, key, table, ids[table.name]):
+        for group in _group_ids(session, key, table, ids[table.name]):
             aside = [-ident for ident in group] if table.name == "line" else []
             yield session.rows(query, {**whose, "ids": json.dumps(group + aside)})
     elif table.found_by == "story":
-        yield from _onward(session, query, whose, ("",))
+        yield from _read_onward(session, query, whose, ("",))
     else:
         for line in ids["line"]:
-            yield from _onward(session, query, {"line": line, "owner": key.owner}, (LOWEST,) * len(table.key))
+            yield from _read_onward(session, query, {"line": line, "owner": key.owner}, (LOWEST,) * len(table.key))
 
 
-def _onward(session: Session, query: str, values: Mapping[str, Any], start: Row) -> Iterator[list[Row]]:
+def _read_onward(session: Session, query: str, values: Mapping[str, Any], start: Row) -> Iterator[list[Row]]:
     """All rows of a query that goes on from a place. A row ends with its place, and the last one is found again."""
     place, again = start, 0
     while True:
@@ -177,14 +173,14 @@ def _onward(session: Session, query: str, values: Mapping[str, Any], start: Row)
         place, again = rows[-1][-len(start) :], 1
 
 
-def _groups(session: Session, key: StoryKey, table: Table, ids: Sequence[int]) -> Iterator[list[int]]:
+def _group_ids(session: Session, key: StoryKey, table: Table, ids: Sequence[int]) -> Iterator[list[int]]:
     """The ids in groups whose rows are a chunk."""
     for start in range(0, len(ids), CHUNK_ROWS):
         group, size = list(ids[start : start + CHUNK_ROWS]), 0
         if any(column.is_long for column in table.columns):
             asked, group = group, []
             sizes: dict[int, int] = dict(
-                session.rows(f"sizes_of_{table.name}", {**_values(key), "ids": json.dumps(asked)})
+                session.rows(f"sizes_of_{table.name}", {**key.values, "ids": json.dumps(asked)})
             )
             for ident in asked:
                 size += sizes.get(ident, 0)
@@ -195,18 +191,18 @@ def _groups(session: Session, key: StoryKey, table: Table, ids: Sequence[int]) -
         yield group
 
 
-def _canonical(column: Column, values: Iterable[Any], ids: Ids, unknown: Mapping[str, set[int]]) -> Iterable[Any]:
+def _make_canonical(column: Column, values: Iterable[Any], ids: Ids, unknown: Mapping[str, set[int]]) -> Iterable[Any]:
     if column.is_bytes:
         return [value.hex() for value in values]
     if not column.ids_of:
         return values
     known, new = ids[column.ids_of], unknown[column.ids_of]
     if not column.is_scope:
-        return [_rank(value, known, new) for value in values]
-    return [_rank(int(value), known, new) if _is_id(value) else value for value in values]
+        return [_find_rank(value, known, new) for value in values]
+    return [_find_rank(int(value), known, new) if _is_id(value) else value for value in values]
 
 
-def _rank(value: int | None, known: Sequence[int], unknown: set[int]) -> int | None:
+def _find_rank(value: int | None, known: Sequence[int], unknown: set[int]) -> int | None:
     if not value:
         return value  # refers to nothing
     ident = abs(value)
@@ -216,8 +212,8 @@ def _rank(value: int | None, known: Sequence[int], unknown: set[int]) -> int | N
     return place + 1 if value > 0 else -(place + 1)
 
 
-def _stored(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
-    """What `_canonical` was made of, with the ids of this place."""
+def _restore_ids(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
+    """Undo `_make_canonical`, with the ids of this database."""
     if column.is_bytes:
         return map(bytes.fromhex, values)
     if not column.ids_of:
@@ -229,29 +225,25 @@ def _stored(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
 
 
 def _is_id(scope: str) -> bool:
-    """Whether a scope is named after a mark."""
+    """Return whether a scope is named after a mark."""
     return scope.isascii() and scope.isdecimal() and len(scope) <= LONGEST_ID and str(int(scope)) == scope
 
 
-def _use_up(session: Session, key: StoryKey, ids: Sequence[int]) -> None:
+def _use_up_ids(session: Session, key: StoryKey, ids: Sequence[int]) -> None:
     """See to it that no mark made later is given one of these ids, though some are only referred to: scopes are named
     after them. Where ids are counted from the newest row there ever was, there has to be a row."""
     if not ids:
         return
     texts = dict.fromkeys(("kind", "text", "made_by", "at"), "")
-    row = {**_values(key), "id": ids[-1], "branch": -ids[-1], "seen": b"", **texts}
+    row = {**key.values, "id": ids[-1], "branch": -ids[-1], "seen": b"", **texts}
     table = next(table for table in TABLES if table.name == "mark")
     session.many("copy_into_mark", [[row.get(name, 0) for name in table.names]])
     session.run("delete_mark", {"mark": row["id"], "branch": row["branch"], "owner": key.owner})
 
 
-def _turned(rows: Iterable[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
+def _transpose(rows: Iterable[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
     """Columns of rows, or rows of columns."""
     return zip(*rows, strict=True)
-
-
-def _values(key: StoryKey) -> dict[str, Any]:
-    return {"story": key.story, "owner": key.owner}
 
 
 T = TypeVar("T")
@@ -293,7 +285,7 @@ class WholeStories:
 
     async def all(self) -> list[StoryInfo]:
         """Every story, by name."""
-        return await self._asked(lambda tables: tables.stories.all(self._owner))
+        return await self._read(lambda tables: tables.stories.all(self._owner))
 
     async def look(self, name: str, step: Step) -> Whole:
         """A story's digest. `UnknownStory` if there is none of that name."""
@@ -320,11 +312,11 @@ class WholeStories:
         name, or one like it, in its place."""
 
         def write(tables: Tables) -> None:
-            found = tables.stories.named(self._owner, name)
-            if found is not None:
+            existing = tables.stories.named(self._owner, name)
+            if existing is not None:
                 if not aside:
                     raise NameTaken(f"There is a story named {name!r} in {self.place} by now.")
-                self._rename(tables, found.key, aside)
+                self._rename(tables, existing.key, aside)
             (story,) = tables.session.reserve("story", 1)
             write_story(tables.session, StoryKey(self._owner, story), name, spool, step)
 
@@ -342,11 +334,11 @@ class WholeStories:
 
     async def books(self) -> list[str]:
         """The names of the owner's books."""
-        return [one.name for one in await self._asked(lambda tables: tables.books.all(self._owner))]
+        return [one.name for one in await self._read(lambda tables: tables.books.all(self._owner))]
 
     async def book(self, name: str) -> Book | None:
         """The book of that name, if it is still there."""
-        return await self._asked(lambda tables: tables.books.get(self._owner, name))
+        return await self._read(lambda tables: tables.books.get(self._owner, name))
 
     async def take_in_book(self, book: Book) -> None:
         """Keep a book that may be attached to no story; where another has its name, under a name like it."""
@@ -354,9 +346,8 @@ class WholeStories:
         await self._database.writing(key, lambda tables: tables.books.take_in_beside(self._owner, book))
 
     async def backups(self) -> list[Backup]:
-        """Every backup that was noted, the oldest first."""
-
-        rows = await self._asked(lambda tables: tables.session.rows("backups", {"owner": self._owner}))
+        """Return every backup that was noted, the oldest first."""
+        rows = await self._read(lambda tables: tables.session.rows("backups", {"owner": self._owner}))
         try:
             return [Backup(path, at, tuple(Whole(**one) for one in json.loads(stories))) for path, at, stories in rows]
         except (TypeError, ValueError) as error:
@@ -364,38 +355,35 @@ class WholeStories:
 
     async def note(self, backup: Backup) -> None:
         """Note that it was made."""
-        stories = json.dumps([asdict(one) for one in backup.stories], ensure_ascii=False)
-        values = {"owner": self._owner, "path": backup.path, "at": backup.at, "stories": stories}
-        await self._database.writing(
-            StoryKey(self._owner, 0), lambda tables: tables.session.run("insert_backup", values)
-        )
+        await self._write_backup("insert_backup", backup)
 
     async def begun(self, name: str) -> str:
-        """When a story was begun: its copies have that in common, whatever they are called."""
-        row = await self._asked(lambda tables: tables.session.one("story_begun", {"owner": self._owner, "name": name}))
+        """Return the time at which a story was begun: its copies have that in common, whatever they are called."""
+        row = await self._read(lambda tables: tables.session.one("story_begun", {"owner": self._owner, "name": name}))
         if row is None:
             raise UnknownStory(name)
         return str(row[0])
 
     async def begun_at(self, at: str) -> list[tuple[StoryKey, str]]:
         """The stories that were begun at that time, by name."""
-        rows = await self._asked(lambda tables: tables.session.rows("stories_begun", {"owner": self._owner, "at": at}))
+        rows = await self._read(lambda tables: tables.session.rows("stories_begun", {"owner": self._owner, "at": at}))
         return [(StoryKey(self._owner, story), name) for story, name in rows]
 
     async def note_again(self, backup: Backup) -> None:
-        """Note what a backup that was noted before holds now."""
-        stories = json.dumps([asdict(one) for one in backup.stories], ensure_ascii=False)
-        values = {"stories": stories, "owner": self._owner, "path": backup.path, "at": backup.at}
-        await self._database.writing(
-            StoryKey(self._owner, 0), lambda tables: tables.session.run("update_backup", values)
-        )
+        """Note the present content of a backup that was noted before."""
+        await self._write_backup("update_backup", backup)
 
-    async def _asked(self, question: Callable[[Tables], T]) -> T:
+    async def _write_backup(self, query: str, backup: Backup) -> None:
+        stories = json.dumps([asdict(story) for story in backup.stories], ensure_ascii=False)
+        values = {"owner": self._owner, "path": backup.path, "at": backup.at, "stories": stories}
+        await self._database.writing(StoryKey(self._owner, 0), lambda tables: tables.session.run(query, values))
+
+    async def _read(self, question: Callable[[Tables], T]) -> T:
         try:
             return await self._database.reading(self._owner, question)
         except StoreProblem as problem:
             raise StoreProblem(f"{self.place} cannot be read. {problem}") from problem
 
     async def damage(self) -> Sequence[str]:
-        """What the database finds wrong with itself."""
+        """Return the faults that the database finds in itself."""
         return await self._database.damage()

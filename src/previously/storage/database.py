@@ -1,11 +1,11 @@
-"""What a store of tables asks of a database: to run work on the tables inside transactions."""
+"""The database that a store of tables needs: it runs work on the tables inside transactions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from typing import Any, NoReturn, Protocol, TypeVar
 
-from previously.storage.tables import Tables, tables_of
+from previously.storage.tables import Tables, make_tables
 from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
@@ -39,11 +39,11 @@ class Database(Protocol):
         is not ours, or where others read it."""
 
     async def damage(self) -> list[str]:
-        """What the database finds wrong with the way it keeps its tables. Nothing where that is the server's own."""
+        """Return the faults in the way the database keeps its tables. Empty where that is the server's own business."""
 
     async def space(self) -> tuple[int, int] | None:
-        """How many bytes the tables of everybody take, and how many of these are free; None where a server sees to
-        it."""
+        """Return the bytes that the tables of all owners take, and how many of these are free; None where a server sees
+        to it."""
 
     async def shrink(self) -> None:
         """Give free bytes back to the disk, where that is ours to do. Others who write wait meanwhile."""
@@ -52,16 +52,16 @@ class Database(Protocol):
         """Let what is under way end, then give everything back."""
 
 
-def at_a_moment(tables: Tables, paths: KeptPaths) -> Tables:
+def make_moment(tables: Tables, paths: KeptPaths) -> Tables:
     """Return the same tables for reads of one moment, which ask nothing twice."""
-    return tables_of(_Asked(tables.session), paths)
+    return make_tables(_Asked(tables.session), paths)
 
 
 class Moment:
     """A database inside a transaction that reads: it answers at once, in the thread it is asked in."""
 
     def __init__(self, tables: Tables) -> None:
-        self._tables = tables_of(_Asked(tables.session))
+        self._tables = make_tables(_Asked(tables.session))
 
     async def reading(self, _owner: str, work: Callable[[Tables], T]) -> T:
         return work(self._tables)
@@ -90,7 +90,7 @@ class _Asked:
         return self._answers[asked]
 
 
-def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that waits for nothing."""
     try:
         work.send(None)

@@ -1,7 +1,7 @@
-"""What a check of the store found, and what a cleaning took.
+"""Results of a check of the store and of a cleaning.
 
-Faults are told one by one up to a number, the rest are counted: a file that is broken all through must not fill the
-memory of whoever looks at it.
+Faults are listed one by one up to a number, the rest are counted: a file that is broken all through must not fill the
+memory of the process that checks it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 MOST_FAULTS = 100
+"""More than anybody reads: a file with so many faults is restored, not mended."""
 
 ROWS_AT_ONCE = 2_000
-"""How many rows are read, and held, at a time."""
+"""Rows read and held at a time: messages of some megabytes, so that the memory of a check is flat."""
 
 LOWEST = -(2**63)
+"""The lowest number that a database takes: reading in the order of ids begins here."""
 
 Told = Callable[[str, int], None]
 """Called on the way with the story that is being looked at and how many rows were looked at until now, in all; by the
@@ -55,30 +57,29 @@ class Garbage:
 
 @dataclass(frozen=True, slots=True)
 class Collected(Garbage):
-    """What `gc` took away."""
+    """Rows that `gc` took away."""
 
     freed_bytes: int | None = None
-    """How many more bytes of the file are free, or with `shrink`, how many the disk has back. None where a server sees
-    to its own space."""
+    """The bytes of the file that became free, or with `shrink`, that the disk got back. None where a server sees to its
+    own space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What `verify` looked at and what it found."""
+    """The rows that `verify` compared, and the faults it found."""
 
     stories: int
     messages: int
     checked: Mapping[str, int]
-    """How many rows of each kind were compared with what they must be."""
+    """The number of compared rows, by kind."""
     faults: tuple[Fault, ...]
     more_faults: int
-    """How many there are beside those told."""
+    """The number of faults beside those listed."""
     garbage: Garbage
-    """What `gc` would take: no fault."""
+    """Rows that `gc` would take; they are no fault."""
 
     @property
     def clean(self) -> bool:
-        """Whether everything is as it must be."""
         return not self.faults
 
 
@@ -95,7 +96,7 @@ class Findings:
         self.garbage = Garbage()
 
     def begin(self, story: str) -> None:
-        """What follows is about this story."""
+        """Take all faults that follow to be about this story."""
         self._story = story
 
     def fault(self, what: str, reason: str) -> None:

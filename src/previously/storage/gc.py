@@ -1,14 +1,12 @@
-"""Taking away what no story needs: what an interrupted change left behind, and caches that no branch can see.
-
-What must stay true:
+"""Take away rows that no story needs: remains of interrupted changes, and caches that no branch can see.
 
 - **No answer changes.** A node goes only if nothing holds it: no other node comes after it, no other line shows it, and
   it is no head, in no move and no version's anchor. Of a chain of nodes the last goes first; where one is held, all
   before it are. An entry goes with the last node that held it.
-- **A change that somebody is making is left alone**, as long as it was begun late enough. One that was taken for dead
-  finds its line gone and says so: before anything else the line is set aside, under its id made negative, in one
-  transaction. What is set aside is found again by the next cleaning, should this one be interrupted.
-- Each `yield` ends a short transaction; others write in between, so all that decides is asked in the transaction that
+- **A change that somebody is making is left alone**, as long as it was begun late enough. A change that was taken for
+  dead finds its line gone and says so: before anything else the line is set aside, under its id made negative, in one
+  transaction. The next cleaning finds such lines again, should this one be interrupted.
+- Each `yield` ends a short transaction. Others write in between, so every decision is made in the transaction that
   deletes.
 """
 
@@ -25,21 +23,23 @@ from previously.core.errors import StoreProblem
 from previously.storage.database import Database
 from previously.storage.findings import LOWEST, Collected, Garbage
 from previously.storage.tables import Tables
-from previously.storage.tables.index_state import entries_deleted
+from previously.storage.tables.index_state import delete_entries
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
-from previously.storage.tables.stories import story_rows
+from previously.storage.tables.stories import read_story_rows
 from previously.storage.verify_paths import LineMap, LineRow
 
 ROWS_PER_STAGE = 1_000
 """Some tens of milliseconds: no other writer waits longer."""
 
 ROWS_READ_PER_STAGE = 10_000
+"""They are ids only and nothing is written, so a stage may read more rows than it may delete."""
 
 HIGHEST = 2**62
+"""Above every depth of a path."""
 
 
-def old_leases(session: Session, owner: str, before: str) -> Garbage:
+def count_old_leases(session: Session, owner: str, before: str) -> Garbage:
     """Leases that ran out before that time."""
     counted = session.one("count_old_leases", {"before": before, "owner": owner})
     return Garbage(leases=counted[0] if counted else 0)
@@ -47,39 +47,39 @@ def old_leases(session: Session, owner: str, before: str) -> Garbage:
 
 def take_old_leases(session: Session, owner: str, before: str) -> Generator[None, None, Garbage]:
     """Delete them."""
-    taken = old_leases(session, owner, before)
+    taken = count_old_leases(session, owner, before)
     session.run("delete_old_leases", {"before": before, "owner": owner})
     return taken
     yield
 
 
-def garbage_of(session: Session, key: StoryKey, before: str) -> Garbage:
-    """What `take_garbage` would take of a story, at least. Reads only."""
+def count_garbage(session: Session, key: StoryKey, before: str) -> Garbage:
+    """Count, reading only, the rows of a story that `take_garbage` would take at least."""
     total = Garbage()
-    dead = dead_lines(session, key, before)
+    dead = find_dead_lines(session, key, before)
     holders = Holders(session, key)
     if any(not line.published for line in dead):
         for _ in holders.entries():
             pass
     for line in dead:
-        total += replace(_caches(session, key, line.id, LOWEST), lines=1)
+        total += replace(_count_caches(session, key, line.id, LOWEST), lines=1)
         chain = Chain(session, key, line, holders)
         while not line.published and (piece := chain.next()):
             total += piece.counted(holders)
-    for leaned_on, end in leftovers(session, key, before).items():
-        total += _caches(session, key, leaned_on, end)
+    for leaned_on, end in find_leftovers(session, key, before).items():
+        total += _count_caches(session, key, leaned_on, end)
     return total
 
 
 def take_garbage(session: Session, key: StoryKey, before: str) -> Generator[None, None, Garbage]:
     """Take away all that no branch of the story needs."""
     total = Garbage()
-    dead = dead_lines(session, key, before)
-    if session.one("branch_without_line", {"story": key.story, "owner": key.owner}):
+    dead = find_dead_lines(session, key, before)
+    if session.one("branch_without_line", key.values):
         raise StoreProblem("A story has lost part of its path: `previously verify` says more. Nothing was taken.")
     for line in dead:
         if line.id > 0:
-            session.run("set_line_aside", {"line": line.id, "story": key.story, "owner": key.owner})
+            session.run("set_line_aside", {"line": line.id, **key.values})
     yield
     holders = Holders(session, key)
     if any(not line.published for line in dead):
@@ -90,18 +90,18 @@ def take_garbage(session: Session, key: StoryKey, before: str) -> Generator[None
         while piece := chain.next():
             total += piece.taken(session, key, holders)
             chain.freed = 0
-            rows = yield from _rested(rows + piece.path_rows)
-        total += replace(_without_caches(session, key, line.id, LOWEST), lines=1)
-        session.run("delete_line", {"line": -abs(line.id), "story": key.story, "owner": key.owner})
-        rows = yield from _rested(rows + 1)  # there may be many without any
-    for leaned_on, end in leftovers(session, key, before).items():
-        while (last := _counted(session, "last_depth", line=leaned_on, owner=key.owner)) >= end:
-            total += _without_caches(session, key, leaned_on, max(end, last - ROWS_PER_STAGE + 1))
+            rows = yield from _rest(rows + piece.path_rows)
+        total += replace(_delete_caches(session, key, line.id, LOWEST), lines=1)
+        session.run("delete_line", {"line": -abs(line.id), **key.values})
+        rows = yield from _rest(rows + 1)  # there may be many without any
+    for leaned_on, end in find_leftovers(session, key, before).items():
+        while (last := _count(session, "last_depth", line=leaned_on, owner=key.owner)) >= end:
+            total += _delete_caches(session, key, leaned_on, max(end, last - ROWS_PER_STAGE + 1))
             yield
     return total
 
 
-def _rested(rows: int) -> Generator[None, None, int]:
+def _rest(rows: int) -> Generator[None, None, int]:
     """End the stage if it has so many rows; how many the stage has from here on."""
     if rows < ROWS_PER_STAGE:
         return rows
@@ -110,53 +110,52 @@ def _rested(rows: int) -> Generator[None, None, int]:
 
 
 def has_garbage(session: Session, key: StoryKey, before: str) -> bool:
-    """Whether there is anything to take of a story."""
-    return bool(dead_lines(session, key, before) or leftovers(session, key, before))
+    """Return whether there is anything to take of a story."""
+    return bool(find_dead_lines(session, key, before) or find_leftovers(session, key, before))
 
 
-def dead_lines(session: Session, key: StoryKey, before: str) -> list[LineRow]:
+def find_dead_lines(session: Session, key: StoryKey, before: str) -> list[LineRow]:
     """The lines of a story that go, the newest first."""
-    shown = [row[4] for row in session.rows("branch_rows", {"story": key.story, "owner": key.owner})]
+    shown = [row[4] for row in session.rows("branch_rows", key.values)]
     return LineMap.read(session, key).dead(shown, before)
 
 
-def leftovers(session: Session, key: StoryKey, before: str) -> dict[int, int]:
+def find_leftovers(session: Session, key: StoryKey, before: str) -> dict[int, int]:
     """The lines of a story with rows behind all that others lean on, and from where on those can go."""
-    shown = [row[4] for row in session.rows("branch_rows", {"story": key.story, "owner": key.owner})]
-    found = LineMap.read(session, key).leftovers(shown, before)
-    return {
-        line: end for line, end in found.items() if _counted(session, "last_depth", line=line, owner=key.owner) >= end
-    }
+    shown = [row[4] for row in session.rows("branch_rows", key.values)]
+    ends = LineMap.read(session, key).leftovers(shown, before)
+    return {line: end for line, end in ends.items() if _count(session, "last_depth", line=line, owner=key.owner) >= end}
 
 
-def _caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
-    """How many rows a line has from a depth on."""
+def _count_caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
+    """Count the rows of a line from a depth on."""
     values = {"line": abs(line), "depth": depth, "owner": key.owner}
     return Garbage(
-        path_rows=_counted(session, "count_path", **values), cover_rows=_counted(session, "count_cover", **values)
+        path_rows=_count(session, "count_path", **values), cover_rows=_count(session, "count_cover", **values)
     )
 
 
-def _without_caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
+def _delete_caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
     """Delete them."""
     values = {"line": abs(line), "depth": depth, "owner": key.owner}
-    taken = _caches(session, key, line, depth)
+    taken = _count_caches(session, key, line, depth)
     session.run("delete_path_from", values)
     session.run("delete_cover_from", values)
     return taken
 
 
-def _counted(session: Session, query: str, **values: Any) -> int:
+def _count(session: Session, query: str, **values: Any) -> int:
     row = session.one(query, values)
     return int(row[0]) if row else 0
 
 
 class Holders:
-    """Who holds the nodes and entries of a story: heads, moves and anchors; and for each entry, how many nodes."""
+    """The holders of a story's nodes and entries: heads, moves and anchors; and for each entry, the number of its
+    nodes."""
 
     def __init__(self, session: Session, key: StoryKey) -> None:
         self._session = session
-        self._asked = {"story": key.story, "owner": key.owner, "most": ROWS_READ_PER_STAGE}
+        self._asked = {**key.values, "most": ROWS_READ_PER_STAGE}
         self._nodes: set[int] = set()
         self._heads: set[int] = set()
         self._after = {"moves_after": 0, "anchors_after": 0}
@@ -182,7 +181,7 @@ class Holders:
         self._heads = {row[2] for row in self._session.rows("branch_rows", self._asked)}
 
     def hold(self, node: int) -> bool:
-        """Whether it was a head, in a move or an anchor when they were last read."""
+        """Return whether the node was a head, in a move or an anchor when they were last read."""
         return node in self._nodes or node in self._heads
 
     def let_go(self, entries: list[int]) -> list[int]:
@@ -196,7 +195,7 @@ class Holders:
 
 
 @dataclass(slots=True)
-class UnheldRows:
+class LinePiece:
     """The rows of a line from some depth on, and those of their nodes that nothing holds."""
 
     line: int
@@ -212,7 +211,7 @@ class UnheldRows:
         self.entries += [entry for _, entry in found]
 
     def counted(self, holders: Holders) -> Garbage:
-        """What goes with it, beside the rows themselves."""
+        """Count the nodes and entries that go with it."""
         return Garbage(nodes=len(self.nodes), entries=len(holders.let_go(self.entries)))
 
     def taken(self, session: Session, key: StoryKey, holders: Holders) -> Garbage:
@@ -220,8 +219,8 @@ class UnheldRows:
         entries = holders.let_go(self.entries)
         session.many("delete_node", ((node, key.story, key.owner) for node in self.nodes))
         session.many("delete_entry", ((entry, key.story, key.owner) for entry in entries))
-        entries_deleted(session, key, entries)
-        caches = _without_caches(session, key, self.line, self.depth)
+        delete_entries(session, key, entries)
+        caches = _delete_caches(session, key, self.line, self.depth)
         return replace(caches, nodes=len(self.nodes), entries=len(entries))
 
 
@@ -230,7 +229,7 @@ class Chain:
 
     def __init__(self, session: Session, key: StoryKey, line: LineRow, holders: Holders) -> None:
         self._session = session
-        self._asked = {"story": key.story, "owner": key.owner}
+        self._asked = key.values
         self._line = abs(line.id)
         self._fork = line.fork
         self._holders = holders
@@ -239,29 +238,29 @@ class Chain:
         self.freed = 0
         """The node after the one that is looked at next, if it goes and is still there."""
 
-    def next(self) -> UnheldRows | None:
+    def next(self) -> LinePiece | None:
         """The next piece towards the fork; None when there are no more rows."""
         asked = {"line": self._line, "below": self._below, "most": ROWS_PER_STAGE, **self._asked}
         rows = self._session.rows("end_of_line", asked)
         if not rows:
             return None
         self._below = rows[-1][0]
-        piece = UnheldRows(self._line, self._below, len(rows))
+        piece = LinePiece(self._line, self._below, len(rows))
         if self._free:
             self._holders.look_again()
         for depth, node, entry, parent, children, elsewhere in rows:
-            twigs = self._free and self._twigs(node, children)
+            twigs = self._free and self._find_twigs(node, children)
             if not isinstance(twigs, list) or parent is None or elsewhere or self._holders.hold(node):
                 self._free = False  # all before it are held by it
                 break
             piece.take([*twigs, (node, entry)])
             self.freed = node
             if depth == self._fork:
-                piece.take(self._twigs(parent, None) or [])
+                piece.take(self._find_twigs(parent, None) or [])
         return piece
 
-    def _twigs(self, node: int, children: int | None) -> list[tuple[int, int]] | None:
-        """What else comes after a node: alternatives of what goes. None if something holds one of them."""
+    def _find_twigs(self, node: int, children: int | None) -> list[tuple[int, int]] | None:
+        """Return the other nodes after a node, alternatives of those that go; None if something holds one of them."""
         if children == (1 if self.freed else 0):
             return []
         rows = self._session.rows("nodes_after", {**self._asked, "parent": node})
@@ -276,9 +275,9 @@ async def collect(database: Database, owner: str, *, before: str, shrink: bool =
     branch shows, and leases that had run out by then. With `shrink` the disk gets free bytes back."""
     space = await database.space()
     taken = Garbage()
-    for key in await database.reading(owner, lambda tables: _to_clean(tables, owner, before)):
+    for key in await database.reading(owner, lambda tables: _find_stories_to_clean(tables, owner, before)):
         taken += await database.destroying(key, lambda tables, key=key: take_garbage(tables.session, key, before))  # type: ignore[misc]
-    if await database.reading(owner, lambda tables: old_leases(tables.session, owner, before).leases):
+    if await database.reading(owner, lambda tables: count_old_leases(tables.session, owner, before).leases):
         nowhere = StoryKey(owner, 0)
         taken += await database.destroying(nowhere, lambda tables: take_old_leases(tables.session, owner, before))
     if shrink:
@@ -290,8 +289,8 @@ async def collect(database: Database, owner: str, *, before: str, shrink: bool =
     return Collected(**asdict(taken), freed_bytes=freed)
 
 
-def _to_clean(tables: Tables, owner: str, before: str) -> list[StoryKey]:
+def _find_stories_to_clean(tables: Tables, owner: str, before: str) -> list[StoryKey]:
     """The stories with something to take: the others are not written to."""
     tables.session.one("plan_for_copying", {})  # rows are read piece by piece here too
-    keys = [StoryKey(owner, row.id) for row in story_rows(tables.session, owner)]
+    keys = [StoryKey(owner, row.id) for row in read_story_rows(tables.session, owner)]
     return [key for key in keys if has_garbage(tables.session, key, before)]

@@ -1,9 +1,9 @@
-"""The tables of a story as data: which columns there are, and what each of them holds.
+"""The tables of a story as data: their columns, and the meaning of each.
 
-All that copies a story whole (`storage.copy`) is told here and nowhere else what a story is made of: one list in
-place of dozens of queries that are nearly alike. What must stay true: every column of every table of both schemas is
-named, except those that the place gives (`owner`, `story`) and those that a database works out by itself. Leases are no
-part of a story, keys are of none, and what is `NOT_COPIED` comes about anew.
+All that copies a story whole (`storage.copy`) reads here and nowhere else which rows make up a story: one list in place
+of dozens of queries that are nearly alike. Every column of every table of both schemas is named here, except those that
+the place gives (`owner`, `story`) and those that a database computes by itself. Leases are no part of a story, keys
+belong to none, and the tables in `NOT_COPIED` come about anew.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 _STORY = ("owner", "story")
-"""What most tables are given: whose rows they are, and of which story."""
+"""The columns that most tables are given: the owner of the rows and their story."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,7 @@ class Column:
     """Left out of the digest where it is empty, so that what was noted of a story before there was such a column still
     holds. The last columns of a table only."""
     is_digested: bool = True
-    """Whether the digest of a story is made of it too, as of all columns but those that may differ from place to
-    place."""
+    """The column counts for the digest of a story, as all do but those that may differ from place to place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +45,11 @@ class Table:
     found_by: str
     """`id`: one by one. `line` or `story`: all of one."""
     key: tuple[str, ...]
-    """What a row ends with when it is read by line or story."""
+    """The columns that a row ends with when it is read by line or story."""
     is_ordered: bool
-    """Whether the order of its rows is the same everywhere."""
+    """The order of its rows is the same everywhere."""
     is_digested: bool
-    """Whether the digest of a story is made of it too. How views were made is not: to look at a story changes
-    nothing."""
+    """The table counts for the digest of a story. Recipes of views do not: to look at a story changes nothing."""
 
     @property
     def names(self) -> list[str]:
@@ -59,7 +57,7 @@ class Table:
         return [*self.given, *(column.name for column in self.columns)]
 
 
-def _column(table: str, word: str) -> Column:
+def _parse_column(table: str, word: str) -> Column:
     """`line>parent`: an id of that table; `~`: a scope; `#`: bytes; `*`: a long text; `+`: came later; `-`: not
     digested."""
     name = word.rpartition(">")[2].rstrip("~#*+-")
@@ -67,7 +65,7 @@ def _column(table: str, word: str) -> Column:
     return Column(name, holds, "~" in word, "#" in word, "*" in word, "+" in word, "-" not in word)
 
 
-def _table(
+def _make_table(
     name: str,
     described: str,
     given: tuple[str, ...] = _STORY,
@@ -76,48 +74,52 @@ def _table(
     is_ordered: bool = True,
     is_digested: bool = True,
 ) -> Table:
-    columns = tuple(_column(name, word) for word in described.split())
+    columns = tuple(_parse_column(name, word) for word in described.split())
     return Table(name, columns, given, found_by, key, is_ordered, is_digested)
 
 
 TABLES = (
-    _table("story", "branch>active created_at header* settings*", ("id", "owner", "name", "budget_tokens", "usage")),
-    _table("branch", "id name node>head messages line>line created_at"),
-    _table("line", "id line>parent fork published begun_at"),
-    _table(
+    _make_table(
+        "story", "branch>active created_at header* settings*", ("id", "owner", "name", "budget_tokens", "usage")
+    ),
+    _make_table("branch", "id name node>head messages line>line created_at"),
+    _make_table("line", "id line>parent fork published begun_at"),
+    _make_table(
         "mark",
         "id branch>branch mark>origin kind position text* made_by at seen# mark>of version>after behind "
         "mark>retired_by",
     ),
-    _table(
+    _make_table(
         "version",
         "id kind scope~ first last length key# version>before version>replaces text* carry* status made_by reason* at "
         "model prompt_hash calls input_tokens output_tokens shed* unverified* node>anchor reach commitments* firm "
         "first_digest#+",
     ),
-    _table(
+    _make_table(
         "cover",
         "line>line kind scope~ first last version>version firm",
         ("owner",),
         "line",
         ("last", "version"),
     ),
-    _table("move", "id branch>branch node>old_head node>new_head at"),
-    _table("epoch", "id digest# text*", is_digested=False),
-    _table("recipe", "id reader asked node>node position node>before_tail epoch>epoch body* at", is_digested=False),
-    _table("receipt", "key", found_by="story", key=("key",), is_ordered=False),
-    _table(
+    _make_table("move", "id branch>branch node>old_head node>new_head at"),
+    _make_table("epoch", "id digest# text*", is_digested=False),
+    _make_table(
+        "recipe", "id reader asked node>node position node>before_tail epoch>epoch body* at", is_digested=False
+    ),
+    _make_table("receipt", "key", found_by="story", key=("key",), is_ordered=False),
+    _make_table(
         "entry",
         "id role speaker text* parts* witnesses* digest# match_key# at source_id extra* hidden forgotten "
         "entry>replaces",
     ),
-    _table("node", "id node>parent depth entry>entry hash#"),
-    _table("path", "line>line depth node>node entry>entry", ("owner",), "line", ("depth",)),
+    _make_table("node", "id node>parent depth entry>entry hash#"),
+    _make_table("path", "line>line depth node>node entry>entry", ("owner",), "line", ("depth",)),
 )
 """Those that may be told apart early come first, the long ones last. Which messages a story has, its nodes say: there
 is no entry without one."""
 
-ATTACHED = _table("attached book", "position name- body* at-")
+ATTACHED = _make_table("attached book", "position name- body* at-")
 """The books that a story has attached, in order: rows of `story_book` and of `book`, which is the owner's. Copied too,
 and part of the digest by what they say: a book whose name is taken is given another."""
 
@@ -143,7 +145,7 @@ LISTED = tuple(name for name in WITH_IDS if name not in ("entry", "node"))
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
-    """How one backend says it."""
+    """The spelling of queries for one backend."""
 
     value: str
     """A value by its name."""
@@ -167,36 +169,41 @@ _POSTGRES = _Dialect("%({})s", "%s", "= ANY (ARRAY(SELECT jsonb_array_elements_t
 
 
 @cache
-def copying_queries(backend: str) -> Mapping[str, str]:
+def write_copy_queries(backend: str) -> Mapping[str, str]:
     """The queries that copying asks of a backend, by name. Each reads rows of one owner only."""
     dialect = _POSTGRES if backend == "postgres" else _SQLITE
-    found: dict[str, str] = {}
+    queries: dict[str, str] = {}
     for table in TABLES:
         # Keys may be too long for an index of PostgreSQL: that of their hashes has them, in an order of its own.
         key = ("key_hash",) if dialect is _POSTGRES and table.name == "receipt" else table.key
-        found |= {f"copy_{table.name}": _rows(table, dialect, key), f"copy_into_{table.name}": _insert(table, dialect)}
+        queries |= {
+            f"copy_{table.name}": _write_select(table, dialect, key),
+            f"copy_into_{table.name}": _write_insert(table, dialect),
+        }
         long = [column.name for column in table.columns if column.is_long]
         if long and table.name != "story":
-            found[f"sizes_of_{table.name}"] = _by_ids(table, dialect, f"id, {' + '.join(map(_size, long))}")
+            queries[f"sizes_of_{table.name}"] = _write_select_by_ids(
+                table, dialect, f"id, {' + '.join(map(_write_size, long))}"
+            )
     whose = dialect.equal("story", "owner")
     for name in LISTED:
-        found[f"ids_of_{name}"] = f"SELECT id FROM {name} WHERE {whose} {dialect.onward(['id'])}"
-    found["ids_of_node"] = f"SELECT id, parent, entry FROM node WHERE {whose} {dialect.onward(['parent', 'entry'])}"
+        queries[f"ids_of_{name}"] = f"SELECT id FROM {name} WHERE {whose} {dialect.onward(['id'])}"
+    queries["ids_of_node"] = f"SELECT id, parent, entry FROM node WHERE {whose} {dialect.onward(['parent', 'entry'])}"
     for name in ("story", *LISTED):  # those of entries and nodes are asked for all the time, and not made here
         if dialect is _POSTGRES:
-            found[f"reserve_{name}"] = f"SELECT nextval('{name}_id_seq') FROM generate_series(1, %(count)s)"
+            queries[f"reserve_{name}"] = f"SELECT nextval('{name}_id_seq') FROM generate_series(1, %(count)s)"
         else:
-            found[f"last_{name}_id"] = f"SELECT coalesce(max(id), 0) FROM {name}"
+            queries[f"last_{name}_id"] = f"SELECT coalesce(max(id), 0) FROM {name}"
     # Without statistics PostgreSQL would rather read all that is left of a table, and sort it, than the next rows only.
     off = [f"set_config('{name}', 'off', true)" for name in ("enable_bitmapscan", "enable_sort")]
-    found["plan_for_copying"] = f"SELECT {', '.join(off) if dialect is _POSTGRES else 0}"
+    queries["plan_for_copying"] = f"SELECT {', '.join(off) if dialect is _POSTGRES else 0}"
     if dialect is _SQLITE:  # of these no id is ever given twice, not even of a row that is gone
         for name in ("story", "line", "mark"):
-            found[f"last_{name}_id"] = f"SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{name}'"
-    return found
+            queries[f"last_{name}_id"] = f"SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{name}'"
+    return queries
 
 
-def _rows(table: Table, dialect: _Dialect, key: tuple[str, ...]) -> str:
+def _write_select(table: Table, dialect: _Dialect, key: tuple[str, ...]) -> str:
     columns = ", ".join(column.name for column in table.columns)
     match table.found_by:
         case "id" if table.name == "story":
@@ -204,23 +211,23 @@ def _rows(table: Table, dialect: _Dialect, key: tuple[str, ...]) -> str:
                 f"SELECT {columns} FROM story WHERE id = {dialect.value.format('story')} AND {dialect.equal('owner')}"
             )
         case "id":
-            return f"{_by_ids(table, dialect, columns)} ORDER BY id"
+            return f"{_write_select_by_ids(table, dialect, columns)} ORDER BY id"
         case whole:
             where = f"WHERE {dialect.equal(whole, 'owner')} {dialect.onward(key)}"
             return f"SELECT {columns}, {', '.join(key)} FROM {table.name} {where}"
 
 
-def _by_ids(table: Table, dialect: _Dialect, columns: str) -> str:
+def _write_select_by_ids(table: Table, dialect: _Dialect, columns: str) -> str:
     # The sum keeps a planner without statistics from looking through all nodes of a story for a few of them.
     story = "story + 0" if table.name in ("entry", "node") else "story"
     whose = f"{story} = {dialect.value.format('story')} AND {dialect.equal('owner')}"
     return f"SELECT {columns} FROM {table.name} WHERE id {dialect.among} AND {whose}"
 
 
-def _insert(table: Table, dialect: _Dialect) -> str:
+def _write_insert(table: Table, dialect: _Dialect) -> str:
     marks = ", ".join(dialect.mark for _ in table.names)
     return f"INSERT INTO {table.name} ({', '.join(table.names)}) VALUES ({marks})"
 
 
-def _size(column: str) -> str:
+def _write_size(column: str) -> str:
     return f"coalesce(octet_length({column}), 0)"

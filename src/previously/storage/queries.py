@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from previously.storage.layout import copying_queries
+from previously.storage.layout import write_copy_queries
 
 _NAMED = re.compile(r"(?<![:\w]):([a-z_]+)\b")
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
@@ -34,24 +34,24 @@ def load_queries(backend: str) -> dict[str, str]:
         parse_queries(file.read_text("utf-8")) for file in (folder / "shared.sql", folder / backend / "queries.sql")
     )
     queries = shared | own
-    return {name: _for_psycopg(query) for name, query in queries.items()} if backend == "postgres" else queries
+    return {name: _adapt_for_psycopg(query) for name, query in queries.items()} if backend == "postgres" else queries
 
 
-def _for_psycopg(query: str) -> str:
+def _adapt_for_psycopg(query: str) -> str:
     """Return a query with its placeholders as psycopg wants them; `::` is a cast."""
     return _NAMED.sub(r"%(\1)s", query).replace("?", "%s")
 
 
-def all_queries(backend: str) -> dict[str, str]:
+def load_all_queries(backend: str) -> dict[str, str]:
     """The named queries of a backend, and those for copying whole stories, which are made of `storage.layout`."""
-    return {**load_queries(backend), **copying_queries(backend)}
+    return {**load_queries(backend), **write_copy_queries(backend)}
 
 
 def load_migrations(backend: str) -> list[tuple[str, str]]:
     """`(name, statements)` of a backend's migrations, in the order they are applied."""
     folder = files("previously.storage") / "sql" / backend / "migrations"
-    found = sorted((item.name, item.read_text("utf-8")) for item in folder.iterdir() if item.name.endswith(".sql"))
-    numbers = [name.split("_")[0] for name, _ in found]
+    migrations = sorted((item.name, item.read_text("utf-8")) for item in folder.iterdir() if item.name.endswith(".sql"))
+    numbers = [name.split("_")[0] for name, _ in migrations]
     if len(set(numbers)) != len(numbers):
         raise ValueError("two migrations share a number")
-    return [(name.removesuffix(".sql"), text) for name, text in found]
+    return [(name.removesuffix(".sql"), text) for name, text in migrations]

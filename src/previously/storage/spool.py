@@ -33,7 +33,7 @@ class Spool:
             self._file.seek(0)
             self._file.truncate()
         self.counts: dict[str, int] = {}
-        """How many ids of each table occur."""
+        """The number of ids that occur, by table."""
         self._rows = dict.fromkeys(_BY_NAME, 0)
         self._sums = dict.fromkeys(_BY_NAME, 0)
         self._hashes = {name: blake2b(digest_size=SIZE, person=b"prev.table.1") for name in _BY_NAME}
@@ -45,14 +45,14 @@ class Spool:
         encoded = _encode(rows).encode()
         self._rows[table.name] += len(rows)
         if table.is_ordered:
-            self._hashes[table.name].update(_digested(table, rows, encoded)[1:-1] + b",")
+            self._hashes[table.name].update(_select_digested(table, rows, encoded)[1:-1] + b",")
         else:
-            self._sums[table.name] += sum(_number(row) for row in rows)
+            self._sums[table.name] += sum(_hash_row(row) for row in rows)
         if self._file:
             self._file.write(b"%s\t%s\n" % (table.name.encode(), encoded))
 
     def read(self) -> Iterator[tuple[Table, list[list[Any]]]]:
-        """What was written, some rows at a time."""
+        """Yield the written rows, some at a time."""
         assert self._file, "nothing was kept"
         self._file.seek(0)
         for line in self._file:
@@ -79,7 +79,7 @@ class Spool:
             self._file.close()
 
 
-def _digested(table: Table, rows: Sequence[Sequence[Any]], encoded: bytes) -> bytes:
+def _select_digested(table: Table, rows: Sequence[Sequence[Any]], encoded: bytes) -> bytes:
     """The rows, encoded, without what is no part of the digest."""
     if all(column.is_digested and not column.came_later for column in table.columns):
         return encoded
@@ -91,6 +91,6 @@ def _digested(table: Table, rows: Sequence[Sequence[Any]], encoded: bytes) -> by
     ).encode()
 
 
-def _number(row: Sequence[Any]) -> int:
+def _hash_row(row: Sequence[Any]) -> int:
     """A row as a number: the sum of such numbers does not depend on the order of the rows."""
     return int.from_bytes(blake2b(_encode(row).encode(), digest_size=SIZE, person=b"prev.row.1").digest(), "big")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 from previously.core.errors import HeadMoved
 from previously.core.messages import Draft
 from previously.core.path import Put, Splice, Splices
-from previously.storage.database import Database, at_a_moment
+from previously.storage.database import Database, make_moment
 from previously.storage.findings import Collected, Told, Verified
 from previously.storage.gc import collect
 from previously.storage.tables import Tables
@@ -51,7 +51,7 @@ class Store(Verbs):
     async def read(self, owner: str, work: Callable[[Tables], T]) -> T:
         """Run work that reads, all of one moment. It may run in another thread, and may be run again: it has no effect
         but its result."""
-        return await self.database.reading(owner, lambda tables: work(at_a_moment(tables, self.paths)))
+        return await self.database.reading(owner, lambda tables: work(make_moment(tables, self.paths)))
 
     async def write(self, key: StoryKey, work: Callable[[Tables], T]) -> T:
         """Run work that writes to a story: all of it is on disk when this returns, or nothing ever was."""

@@ -11,7 +11,7 @@ from previously.core.messages import Attributes, Draft
 from previously.core.path import OnPath
 from previously.core.snapshot import ALL_MARKS, KeptRecipe
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
-from previously.storage.database import Database, Moment, to_its_end
+from previously.storage.database import Database, Moment, run_to_end
 from previously.storage.tables import Tables
 from previously.storage.tables.books import Book, BookInfo
 from previously.storage.tables.keys import NOBODY, AccessKey
@@ -106,11 +106,11 @@ class Verbs:
         return await self.database.reading(NOBODY, lambda tables: tables.keys.owner_of(key_hash))
 
     async def recall(self, key: StoryKey, branch: str, work: Callable[[StoryIndex, PathEntries], T]) -> T:
-        from previously.storage.tables.recall_index import path_entries, story_index
+        from previously.storage.tables.recall_index import open_story_index, read_path_entries
 
         def read(tables: Tables) -> T:
-            path = path_entries(tables.session, key, tables.branch(key, branch), self.paths)
-            return work(story_index(tables.session, key, self.paths.indexes), path)
+            path = read_path_entries(tables.session, key, tables.branch(key, branch), self.paths)
+            return work(open_story_index(tables.session, key, self.paths.indexes), path)
 
         return await self.database.reading(key.owner, read)
 
@@ -294,7 +294,7 @@ class Verbs:
         return await self.database.reading(key.owner, lambda tables: tables.forgetting.entries_like(key, traces))
 
     async def at_one_moment(self, owner: str, work: Callable[[Any], Coroutine[Any, Any, T]]) -> T:
-        return await self.database.reading(owner, lambda tables: to_its_end(work(self._at(Moment(tables)))))
+        return await self.database.reading(owner, lambda tables: run_to_end(work(self._at(Moment(tables)))))
 
     def _at(self, moment: Moment) -> Verbs:
         verbs = Verbs()

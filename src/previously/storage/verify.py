@@ -1,17 +1,9 @@
-"""Checking the truth itself: every entry that a node holds, and every node.
+"""Check an owner's stories: derive every hash and every cache anew from its source, and compare.
 
-A node is checked against its parent and its entry as they are stored; since those are checked in the same way, every
-hash is derived from the words of all messages before it. Nothing is kept but the ids of entries, eight bytes each.
-
-Checking a story: every hash and every cache derived anew from what it is derived from, and compared.
-
-All of one story is read in one snapshot, in pieces: what is held at once are ids and digests, not messages. Rows that
+Each story is read in a snapshot of its own, so that a check of many holds nobody up, and in pieces: ids and digests are
+held, eight or sixteen bytes each, not messages. A node is checked against its parent and its entry as they are stored;
+since those are checked in the same way, every hash is derived from the words of all messages before it. Rows that
 nothing refers to are no fault: an interrupted import leaves them, and `gc` takes them.
-
-Looking after a database: checking all that an owner has in it, and taking away what no story needs.
-
-Each story is read at one moment of its own, so that a check of many holds nobody up; each is cleaned in short
-transactions.
 """
 
 from __future__ import annotations
@@ -27,15 +19,15 @@ from typing import TypeVar
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
 from previously.storage.database import Database
 from previously.storage.findings import LOWEST, MOST_FAULTS, ROWS_AT_ONCE, Findings, Told, Verified
-from previously.storage.gc import garbage_of, old_leases
+from previously.storage.gc import count_garbage, count_old_leases
 from previously.storage.tables import Tables
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.damage import Damaged
 from previously.storage.tables.index_state import read_state
 from previously.storage.tables.records import NO_NODE, StoryKey
-from previously.storage.tables.rows import entry_of
+from previously.storage.tables.rows import read_entry
 from previously.storage.tables.session import Row, Session
-from previously.storage.tables.stories import BranchRow, StoryRow, story_rows
+from previously.storage.tables.stories import BranchRow, StoryRow, read_story_rows
 from previously.storage.verify_memory import CoverCheck, check_marks, check_versions
 from previously.storage.verify_paths import LineMap, check_paths
 
@@ -44,7 +36,7 @@ def check_messages(session: Session, key: StoryKey, findings: Findings) -> int:
     """Check nodes, then entries; how many nodes the story has."""
     entries = array("q")
     after = {"parent": LOWEST, "entry": LOWEST}
-    asked = {"story": key.story, "owner": key.owner, "most": ROWS_AT_ONCE}
+    asked = {**key.values, "most": ROWS_AT_ONCE}
     while rows := session.rows("check_nodes", {**asked, **after}):
         for row in rows:
             _check_node(row, key.story, findings)
@@ -82,32 +74,32 @@ def _check_entries(session: Session, key: StoryKey, held: array[int], findings: 
     """Check each entry once, however many nodes hold it."""
     each = (entry for entry, _ in groupby(array("q", sorted(held))))
     while some := list(islice(each, ROWS_AT_ONCE)):
-        rows = _entry_rows(session, key, some, findings)
+        rows = _read_entry_rows(session, key, some, findings)
         for row in rows:
             _check_entry(row, key.story, findings)
         findings.looked_at("entries", len(rows))
 
 
-def _entry_rows(session: Session, key: StoryKey, entries: list[int], findings: Findings) -> list[Row]:
+def _read_entry_rows(session: Session, key: StoryKey, entries: list[int], findings: Findings) -> list[Row]:
     """The rows of these entries; one by one where some cannot be read."""
     try:
-        return session.rows("check_entries", {"ids": json.dumps(entries), "story": key.story, "owner": key.owner})
+        return session.rows("check_entries", {"ids": json.dumps(entries), **key.values})
     except Damaged as damage:
         if len(entries) == 1:
             findings.fault(f"entry {entries[0]}", f"{damage.what} in it {damage.why}")
             return []
-        return [row for entry in entries for row in _entry_rows(session, key, [entry], findings)]
+        return [row for entry in entries for row in _read_entry_rows(session, key, [entry], findings)]
 
 
 def _check_entry(row: Row, story: int, findings: Findings) -> None:
-    """The columns of `entry_of`, then the match key and the story of the entry that it replaces."""
+    """Check the columns of `read_entry`, then the match key and the story of the entry that it replaces."""
     *columns, kept_match_key, replaced_story = row
     what = f"entry {columns[0]}"
     text, parts, replaces = columns[3], columns[4], columns[11]
     if (text is None) == (parts is None):
         findings.fault(what, "it must have either a text or parts")
     try:
-        entry = entry_of(columns)
+        entry = read_entry(columns)
     except Damaged as damage:
         findings.fault(what, f"it {damage.why}")
         return
@@ -120,20 +112,21 @@ def _check_entry(row: Row, story: int, findings: Findings) -> None:
 
 
 MOST_STRAYS = 1_000
+"""Rows of no story that are read: ten times the faults that are listed, the others are not even counted."""
 
 
 def check_story(session: Session, owner: str, story: int, before: str, findings: Findings) -> None:
     """Check all of one story. What was begun before that time and never published counts as garbage."""
     session.one("plan_for_copying", {})  # rows are read piece by piece here too
-    found = [row for row in story_rows(session, owner) if row.id == story]
-    if not found:
+    rows = [row for row in read_story_rows(session, owner) if row.id == story]
+    if not rows:
         return  # it was forgotten meanwhile
     key = StoryKey(owner, story)
-    findings.begin(found[0].name)
+    findings.begin(rows[0].name)
     asked = {"story": story, "owner": owner}
     branches = [BranchRow(*row) for row in session.rows("branch_rows", asked)]
     lines = LineMap.read(session, key)
-    _check_story_row(found[0], branches, findings)
+    _check_story_row(rows[0], branches, findings)
     nodes = check_messages(session, key, findings)
     check_paths(session, key, lines, branches, findings)
     made = check_versions(session, key, nodes, findings)
@@ -154,7 +147,7 @@ def check_story(session: Session, owner: str, story: int, before: str, findings:
     for kind in ("receipts", "leases"):
         counted = session.one(f"count_{kind}", asked)
         findings.looked_at(kind, counted[0] if counted else 0)
-    findings.garbage += garbage_of(session, key, before)
+    findings.garbage += count_garbage(session, key, before)
 
 
 def check_books(session: Session, owner: str, findings: Findings) -> None:
@@ -176,7 +169,7 @@ def check_strays(session: Session, owner: str, before: str, findings: Findings) 
     for table, row, story, branch in session.rows("check_strays", {"owner": owner, "most": MOST_STRAYS}):
         reason = f"it is of story {story}, which is not there"
         findings.fault(f"{table} {row}", reason if not branch else f"it is of branch {branch}, which is not there")
-    findings.garbage += old_leases(session, owner, before)
+    findings.garbage += count_old_leases(session, owner, before)
 
 
 def _check_story_row(row: StoryRow, branches: list[BranchRow], findings: Findings) -> None:
@@ -191,7 +184,7 @@ def _check_story_row(row: StoryRow, branches: list[BranchRow], findings: Finding
 
 def _check_attached(session: Session, key: StoryKey, findings: Findings) -> None:
     """Every book that is attached is there, each at a place of its own."""
-    rows = session.rows("check_attached", {"story": key.story, "owner": key.owner})
+    rows = session.rows("check_attached", key.values)
     for number, (name, position, owner) in enumerate(rows):
         if owner is None:
             findings.fault(f"attached book {name!r}", "there is no such book")
@@ -204,7 +197,7 @@ def _check_moves(session: Session, key: StoryKey, branches: list[BranchRow], fin
     """Every head that a branch left or came to is there, and the last one is where it is now."""
     ends: dict[int, int] = {}
     after = 0
-    asked = {"story": key.story, "owner": key.owner, "most": ROWS_AT_ONCE}
+    asked = {**key.values, "most": ROWS_AT_ONCE}
     while rows := session.rows("check_moves", {**asked, "after": after}):
         for row in rows:
             _check_move(row, key.story, findings)
@@ -258,7 +251,7 @@ async def verify(
     for line in await database.damage():
         findings.fault("the file", line)
     await read(lambda tables: check_books(tables.session, owner, findings))
-    stories = await read(lambda tables: [row.id for row in story_rows(tables.session, owner)])
+    stories = await read(lambda tables: [row.id for row in read_story_rows(tables.session, owner)])
     for story in stories:
         try:
             await read(lambda tables, story=story: check_story(tables.session, owner, story, before, findings))  # type: ignore[misc]

@@ -15,9 +15,8 @@ from previously.core.messages import Entry
 from previously.recall.index import FACT, INDEX_VERSION, POSTING, find_block, index_entry, read_entry_facts
 from previously.recall.vectors import DIMENSIONS
 from previously.storage.findings import ROWS_AT_ONCE, Findings
-from previously.storage.tables.index_state import IndexState, values_of
-from previously.storage.tables.records import StoryKey
-from previously.storage.tables.rows import entry_of
+from previously.storage.tables.records import IndexState, StoryKey
+from previously.storage.tables.rows import read_entry
 from previously.storage.tables.session import Row, Session
 
 T = TypeVar("T")
@@ -27,12 +26,12 @@ def check_index(session: Session, key: StoryKey, state: IndexState, findings: Fi
     """Check what is kept of a story. What another version made is made anew when it is needed."""
     if state.version != INDEX_VERSION:
         return
-    asked = {**values_of(key), "last": find_block(state.through)}
+    asked = {**key.values, "last": find_block(state.through)}
     kept = {block for (block,) in session.rows("check_blocks", asked)}
     speakers: set[str] = set()
-    for block, rows in groupby(_entries(session, key, state.through), key=lambda row: find_block(row[0])):
+    for block, rows in groupby(_read_entries(session, key, state.through), key=lambda row: find_block(row[0])):
         kept.discard(block)
-        entries = _read(rows)
+        entries = _decode_entries(rows)
         if entries is not None:
             speakers |= {entry.message.speaker for entry in entries if entry.message.speaker}
             _check_block(session, key, block, entries, findings)
@@ -49,10 +48,10 @@ def check_index(session: Session, key: StoryKey, state: IndexState, findings: Fi
         findings.fault("index", f"{name!r} is said to speak, and does not")
 
 
-def _entries(session: Session, key: StoryKey, through: int) -> Iterator[Row]:
+def _read_entries(session: Session, key: StoryKey, through: int) -> Iterator[Row]:
     """The entries that are indexed, in order."""
     after = -1
-    while rows := session.rows("entries_to_index", {"after": after, "most": ROWS_AT_ONCE, **values_of(key)}):
+    while rows := session.rows("entries_to_index", {"after": after, "most": ROWS_AT_ONCE, **key.values}):
         for row in rows:
             if row[0] > through:
                 return
@@ -60,10 +59,10 @@ def _entries(session: Session, key: StoryKey, through: int) -> Iterator[Row]:
         after = rows[-1][0]
 
 
-def _read(rows: Iterator[Row]) -> list[Entry] | None:
+def _decode_entries(rows: Iterator[Row]) -> list[Entry] | None:
     """The entries of a block; None if one cannot be read, which is told of where entries are checked."""
     try:
-        return [entry_of(row) for row in list(rows)]
+        return [read_entry(row) for row in list(rows)]
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
 
@@ -76,21 +75,22 @@ def _check_block(session: Session, key: StoryKey, block: int, entries: Sequence[
         for term, record in indexed.postings.items():
             postings[term] += record
         facts += indexed.facts
-    own = values_of(key)
+    own = key.values
     found = session.rows("facts", {"first": block, "last": block, **own})
     what = f"index, block {block}"
-    if not _same({block: facts}, dict(found), FACT.itemsize):
+    if not _are_same({block: facts}, dict(found), FACT.itemsize):
         findings.fault(what, "its facts are not those of its entries")
-    if not _same(postings, dict(session.rows("postings_of_block", {"block": block, **own})), POSTING.itemsize):
+    if not _are_same(postings, dict(session.rows("postings_of_block", {"block": block, **own})), POSTING.itemsize):
         findings.fault(what, "its postings are not those of its entries' words")
 
 
-def _same(expected: Mapping[T, bytes | bytearray], kept: Mapping[T, bytes], size: int) -> bool:
-    """Whether both hold the same records under the same keys, in whatever order."""
+def _are_same(expected: Mapping[T, bytes | bytearray], kept: Mapping[T, bytes], size: int) -> bool:
+    """Return whether both hold the same records under the same keys, in any order."""
     return expected.keys() == kept.keys() and all(
-        data == kept[term] or _records(data, size) == _records(kept[term], size) for term, data in expected.items()
+        data == kept[term] or _split_records(data, size) == _split_records(kept[term], size)
+        for term, data in expected.items()
     )
 
 
-def _records(data: bytes | bytearray, size: int) -> list[bytes]:
+def _split_records(data: bytes | bytearray, size: int) -> list[bytes]:
     return sorted(bytes(data[at : at + size]) for at in range(0, len(data), size))

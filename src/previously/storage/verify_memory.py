@@ -1,15 +1,14 @@
-"""Checking marks and covers: that what is said to be valid on a branch is what `core.cover.place` says of its path, its
-marks and the story's versions.
+"""Check versions, marks and covers.
 
-The digests of one path are held, sixteen bytes each, and what one branch shares with the next is read once.
+A version is checked for what it was built on, and that it read the run of messages that ends in its anchor. Every fold,
+of any kind, amended or by hand, keeps the span key of its own run, the place of that run, and the node that it ended
+in: so the key is derived anew by walking up from the anchor. A version without an anchor (0: made before anchors were
+kept) is only checked for what it refers to; so is one whose key was emptied when the messages it read were forgotten.
+`firm` is derived when a version is made and may be taken away later (`loosen`), never given: so a version may be less
+firm than `is_firm` says, and never more.
 
-Checking versions: what each was built on, and that it read the run of messages that ends in its anchor.
-
-Every fold, of whatever kind, amended or by hand, keeps the span key of its own run, where that run stood, and the node
-that it ended in: so the key is derived anew by walking up from the anchor. A version without an anchor (0: made before
-anchors were kept) is only checked for what it refers to; so is one whose key was emptied when what it read was
-forgotten. `firm` is derived when a version is made and may be taken away later (`loosen`), never given: so a version
-may be less firm than `is_firm` says, and never more.
+A cover is checked against `core.cover.place`, given the branch's path, its marks and the story's versions. The digests
+of one path are held, sixteen bytes each, and the part that one branch shares with the next is read once.
 """
 
 from __future__ import annotations
@@ -66,7 +65,9 @@ def _check_mark(row: Row, story: int, branch: BranchRow, findings: Findings) -> 
 class CoverCheck:
     """Checks the cover rows of a story, one branch after another."""
 
-    def __init__(self, session: Session, key: StoryKey, lines: LineMap, made: Mapping[int, Made], findings: Findings):
+    def __init__(
+        self, session: Session, key: StoryKey, lines: LineMap, made: Mapping[int, CheckedVersion], findings: Findings
+    ):
         self._session = session
         self._key = key
         self._lines = lines
@@ -85,7 +86,7 @@ class CoverCheck:
     def check_rows(self, branches: Sequence[BranchRow]) -> None:
         """Compare every row of the lines that branches need with its version."""
         for line in sorted(self._lines.leaned_on(branch.line for branch in branches)):
-            rows = self._cover(line)
+            rows = self._read_cover(line)
             for kind, scope, first, last, version, firm in rows:
                 made = self._made.get(version)
                 what = f"line {line}, cover of version {version}"
@@ -110,22 +111,24 @@ class CoverCheck:
         covers = place(lambda before: self._links.get(before, ()), branch.messages, self._path.run, after=begun.items())
         defined = {(one.span.first, one.span.last, one.version) for one in covers}
         said: list[tuple[int, int, int]] = []
-        for line, last in self._reaching(branch):
-            for row in self._cover(line):
+        for line, last in self._find_reaching(branch):
+            for row in self._read_cover(line):
                 if row[3] > last:
                     if line == branch.line:
-                        self._differs(branch, row[4], f"is said to end at {row[3]}, behind the path")
+                        self._report(branch, row[4], f"is said to end at {row[3]}, behind the path")
                 elif row[1] in begun:
                     said.append((row[2], row[3], row[4]))
                 else:
                     self._check_run(branch, row)
         for first, last, version in sorted(defined.difference(said)):
-            self._differs(branch, version, f"is valid from {first} to {last}, and not said to be")
+            self._report(branch, version, f"is valid from {first} to {last}, and not said to be")
         for first, last, version in sorted(set(said).difference(defined)):
-            self._differs(branch, version, f"is said to be valid from {first} to {last}, and is not")
+            self._report(branch, version, f"is said to be valid from {first} to {last}, and is not")
         if len(set(said)) < len(said):
             self._findings.fault(f"branch {branch.name!r}", "a version is said to be valid twice at one place")
-        self._proven.update(version for _, last, version in defined if self._path.nodes[last] == self._anchor(version))
+        self._proven.update(
+            version for _, last, version in defined if self._path.nodes[last] == self._find_anchor(version)
+        )
 
     def check_keys(self) -> None:
         """Derive the keys that no valid place has proven, and of what is found by its first message, that too."""
@@ -133,29 +136,29 @@ class CoverCheck:
             if made.anchor and (made.first or version not in self._proven):
                 check_key(self._session, self._key, version, made, self._findings)
 
-    def _reaching(self, branch: BranchRow) -> list[tuple[int, int]]:
+    def _find_reaching(self, branch: BranchRow) -> list[tuple[int, int]]:
         """Each line of the branch with the last depth up to which its covers count."""
-        found = [(branch.line, branch.messages - 1)]
+        reaching = [(branch.line, branch.messages - 1)]
         while True:
-            line, last = self._lines.lines[found[-1][0]], found[-1][1]
+            line, last = self._lines.lines[reaching[-1][0]], reaching[-1][1]
             if line.parent is None or min(last, line.fork - 1) < 0:
-                return found
-            found.append((line.parent, min(last, line.fork - 1)))
+                return reaching
+            reaching.append((line.parent, min(last, line.fork - 1)))
 
     def _check_run(self, branch: BranchRow, row: Row) -> None:
         """A row of a scope that this branch does not have: kept for others, and right all the same."""
         _, _, first, last, version, _ = row
         made = self._made.get(version)
         if made and (first < 0 or last < first or span_key(self._path.run(first, last)) != made.key):
-            self._differs(branch, version, f"is said to be valid from {first} to {last}, and is not")
+            self._report(branch, version, f"is said to be valid from {first} to {last}, and is not")
 
-    def _differs(self, branch: BranchRow, version: int, reason: str) -> None:
+    def _report(self, branch: BranchRow, version: int, reason: str) -> None:
         self._findings.fault(f"branch {branch.name!r}, cover", f"version {version} {reason}")
 
-    def _anchor(self, version: int) -> int:
+    def _find_anchor(self, version: int) -> int:
         return self._made[version].anchor
 
-    def _cover(self, line: int) -> list[Row]:
+    def _read_cover(self, line: int) -> list[Row]:
         return self._session.rows("check_cover", {"line": line, "owner": self._key.owner})
 
 
@@ -212,8 +215,8 @@ _MAY_HAVE_FORGOTTEN = frozenset({Status.FORGOTTEN.value, Status.BY_HAND.value})
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What is needed of a version to know where it must be covered."""
+class CheckedVersion:
+    """The part of a version that decides which rows it must have in covers."""
 
     kind: str
     scope: str
@@ -228,28 +231,28 @@ class Made:
     """The digest of the first message it read; empty if it does not say."""
 
     def link(self, version: int) -> Link:
-        """What decides where it is valid."""
+        """Return the link by which covers are placed."""
         return Link(version, self.before or self.scope, self.length, self.key)
 
 
-def check_versions(session: Session, key: StoryKey, nodes: int, findings: Findings) -> dict[int, Made]:
+def check_versions(session: Session, key: StoryKey, nodes: int, findings: Findings) -> dict[int, CheckedVersion]:
     """Check every version but for its key; those that can stand somewhere, by id."""
-    found: dict[int, Made] = {}
+    versions: dict[int, CheckedVersion] = {}
     after = 0
-    asked = {"story": key.story, "owner": key.owner, "most": ROWS_AT_ONCE}
+    asked = {**key.values, "most": ROWS_AT_ONCE}
     while rows := session.rows("check_versions", {**asked, "after": after}):
         for row in rows:
             made = _check_version(row, key.story, nodes, findings)
             if made is not None:
-                found[row[0]] = made
+                versions[row[0]] = made
         after = rows[-1][0]
         findings.looked_at("versions", len(rows))
-    return found
+    return versions
 
 
-def check_key(session: Session, key: StoryKey, version: int, made: Made, findings: Findings) -> None:
+def check_key(session: Session, key: StoryKey, version: int, made: CheckedVersion, findings: Findings) -> None:
     """Derive a version's key from the run that ends in its anchor."""
-    asked = {"node": made.anchor, "most": made.length, "story": key.story, "owner": key.owner}
+    asked = {"node": made.anchor, "most": made.length, **key.values}
     run = [digest for (digest,) in session.rows("check_run", asked)]
     if span_key(run) != made.key:
         findings.fault(f"version {version}", f"its key is not that of the messages that end in node {made.anchor}")
@@ -257,14 +260,14 @@ def check_key(session: Session, key: StoryKey, version: int, made: Made, finding
         findings.fault(f"version {version}", "the first message it read is not the one that it is found by")
 
 
-def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> Made | None:
+def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> CheckedVersion | None:
     version, kind, scope, first, last, length, key, before, replaces, status, anchor, reach, firm, read_first = row[:14]
     rest = list(row[14:])
     lists, of_before, of_replaced, of_anchor = rest[:3], rest[3:9], rest[9:12], rest[12:]
     what = f"version {version}"
-    for reason in _what_it_says(kind, status, firm, lists):
+    for reason in _find_word_faults(kind, status, firm, lists):
         findings.fault(what, reason)
-    for reason in _before(row, story, of_before):
+    for reason in _find_before_faults(row, story, of_before):
         findings.fault(what, reason)
     if replaces and of_replaced != [story, kind, scope]:
         findings.fault(what, f"it replaces version {replaces}, which is not there or of another text")
@@ -287,10 +290,10 @@ def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> Made
     if is_own(scope) and first != (of_before[5] + 1 if of_before[5] is not None else 0):
         findings.fault(what, f"it begins at {first}, and its chain does not end there")
     known = anchor if key and anchor_story == story and length <= nodes else 0
-    return Made(kind, scope, length, key, before, bool(firm), status in _IN_FORCE, known, read_first)
+    return CheckedVersion(kind, scope, length, key, before, bool(firm), status in _IN_FORCE, known, read_first)
 
 
-def _what_it_says(kind: str, status: str, firm: int, lists: list[str]) -> Iterator[str]:
+def _find_word_faults(kind: str, status: str, firm: int, lists: list[str]) -> Iterator[str]:
     if kind not in _KINDS:
         yield f"its kind is {kind!r}"
     if status not in _STATUSES:
@@ -305,7 +308,7 @@ def _what_it_says(kind: str, status: str, firm: int, lists: list[str]) -> Iterat
             yield "what it keeps as a list cannot be read"
 
 
-def _before(row: Row, story: int, of_before: list[object]) -> Iterator[str]:
+def _find_before_faults(row: Row, story: int, of_before: list[object]) -> Iterator[str]:
     version, kind, scope, before, firm = row[0], row[1], row[2], row[7], row[12]
     if not before:
         return

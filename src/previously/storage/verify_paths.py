@@ -1,4 +1,4 @@
-"""Checking paths: that the rows of every line, read through their forks, are the chain of nodes that ends in a head.
+"""Check that the rows of every line, read through their forks, are the chain of nodes that ends in a head.
 
 A row is checked against its node and the row before it. So if all rows are right, and a branch's head is the node of
 the last of them, then the path of the branch is the chain of parents from its head: no chain is ever walked.
@@ -36,18 +36,18 @@ class LineMap:
     @classmethod
     def read(cls, session: Session, key: StoryKey) -> LineMap:
         """The story's lines."""
-        rows = session.rows("check_lines", {"story": key.story, "owner": key.owner})
+        rows = session.rows("check_lines", key.values)
         return cls(LineRow(*row) for row in rows)
 
     def leaned_on(self, lines: Iterable[int]) -> set[int]:
         """These lines and all those whose rows hold below their forks."""
-        found: set[int] = set()
+        needed: set[int] = set()
         for line in lines:
             at: int | None = line
-            while at is not None and at in self.lines and at not in found:
-                found.add(at)
+            while at is not None and at in self.lines and at not in needed:
+                needed.add(at)
                 at = self.lines[at].parent
-        return found
+        return needed
 
     def order(self, line: int) -> list[int]:
         """Sorts lines so that those with the most in common are neighbours."""
@@ -56,20 +56,20 @@ class LineMap:
     def dead(self, shown: Iterable[int], before: str) -> list[LineRow]:
         """The lines that nothing needs, the newest first: no branch shows them, no line that is needed leans on them,
         and nobody is writing them. What was begun before that time and never published was given up."""
-        needed = self.leaned_on(self._ends(shown, before))
+        needed = self.leaned_on(self._find_ends(shown, before))
         return sorted((row for row in self.lines.values() if row.id not in needed), key=lambda row: -abs(row.id))
 
     def leftovers(self, shown: Iterable[int], before: str) -> dict[int, int]:
         """The lines that others only lean on, each with the depth from which on nobody does."""
-        ends = self._ends(shown, before)
-        found: dict[int, int] = {}
+        ends = self._find_ends(shown, before)
+        depths: dict[int, int] = {}
         for line in self.leaned_on(ends):
             row = self.lines[line]
             if row.parent is not None and row.parent not in ends:
-                found[row.parent] = max(row.fork, found.get(row.parent, 0))
-        return found
+                depths[row.parent] = max(row.fork, depths.get(row.parent, 0))
+        return depths
 
-    def _ends(self, shown: Iterable[int], before: str) -> set[int]:
+    def _find_ends(self, shown: Iterable[int], before: str) -> set[int]:
         """The lines that branches show, and those that somebody writes."""
         return set(shown) | {
             row.id
@@ -79,17 +79,17 @@ class LineMap:
 
     def segments(self, line: int, last: int) -> list[Segment] | None:
         """Depths 0 to `last` of the path that ends in a line, the oldest first; None if lines are missing for that."""
-        found: list[Segment] = []
+        segments: list[Segment] = []
         at: int | None = line
         while last >= 0:
             row = self.lines.get(at) if at is not None else None
             if row is None or (row.parent is not None and row.parent >= row.id):
                 return None
             if last >= row.fork:
-                found.append(Segment(row.id, row.fork, last))
+                segments.append(Segment(row.id, row.fork, last))
                 last = row.fork - 1
             at = row.parent
-        return found[::-1]
+        return segments[::-1]
 
 
 def check_paths(
@@ -115,7 +115,7 @@ def check_paths(
 
 
 def _check_line(row: LineRow, lines: LineMap, findings: Findings) -> bool:
-    """Whether its rows can be checked."""
+    """Check a line's fork and parent; return whether its rows can be checked."""
     what = f"line {row.id}"
     if row.parent is None:
         if row.fork != 0:
@@ -144,7 +144,7 @@ def _check_branch(session: Session, key: StoryKey, lines: LineMap, branch: Branc
     if branch.messages < line.fork:
         findings.fault(what, f"it has {branch.messages} messages, and its line forks at {line.fork}")
         return
-    head = _node_at(session, key, lines, line.id, branch.messages - 1)
+    head = _find_node(session, key, lines, line.id, branch.messages - 1)
     if head is not None and head != branch.head:
         findings.fault(what, f"its head is node {branch.head}, and its path of {branch.messages} ends in node {head}")
 
@@ -157,7 +157,7 @@ def _check_one_branch_each(branches: Sequence[BranchRow], findings: Findings) ->
         names[branch.line] = branch.name
 
 
-def _node_at(session: Session, key: StoryKey, lines: LineMap, line: int, depth: int) -> int | None:
+def _find_node(session: Session, key: StoryKey, lines: LineMap, line: int, depth: int) -> int | None:
     """The node at a depth of a line's path; None if the row is missing, which is told of where rows are checked."""
     if depth < 0:
         return NO_NODE
@@ -181,28 +181,28 @@ class _Rows:
     def check(self, line: LineRow, length: int | None, least: int) -> None:
         """Rows from the fork on: up to the length of the branch that shows it, or if none does, at least to where the
         last line forks from it."""
-        before = _node_at(self._session, self._key, self._lines, line.id, line.fork - 1)
+        before = _find_node(self._session, self._key, self._lines, line.id, line.fork - 1)
         expected, first = line.fork, LOWEST
         asked = {"line": line.id, "owner": self._key.owner, "most": ROWS_AT_ONCE}
         while rows := self._session.rows("check_path", {**asked, "first": first}):
             for row in rows:
                 if row[0] != expected:
-                    self._gap(line, row[0], expected)
+                    self._report_gap(line, row[0], expected)
                     before = None
-                before, expected = self._row(line, row, before, length), row[0] + 1
+                before, expected = self._check_row(line, row, before, length), row[0] + 1
             first = rows[-1][0] + 1
             self._findings.looked_at("path rows", len(rows))
         if expected < (least if length is None else max(length, least)):
             end = least if length is None else max(length, least)
             self._findings.fault(f"line {line.id}", f"its rows end before depth {expected}, its path at {end}")
 
-    def _gap(self, line: LineRow, depth: int, expected: int) -> None:
+    def _report_gap(self, line: LineRow, depth: int, expected: int) -> None:
         if depth < expected:
             self._findings.fault(f"line {line.id}", f"it has a row at depth {depth}, before its fork")
         else:
             self._findings.fault(f"line {line.id}", f"its row at depth {expected} is not there")
 
-    def _row(self, line: LineRow, row: Row, before: int | None, length: int | None) -> int:
+    def _check_row(self, line: LineRow, row: Row, before: int | None, length: int | None) -> int:
         """Check a row against its node and the node before; its node."""
         depth, node, entry, parent, node_depth, node_entry, node_story = row
         what = f"line {line.id}, depth {depth}"

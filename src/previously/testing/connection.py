@@ -111,7 +111,7 @@ class ServedRequest:
         self._when_ended = call
 
 
-class AnswerScript(Protocol):
+class RequestHandler(Protocol):
     """The server, as far as a connection needs it."""
 
     changes: ChangeSignal
@@ -123,7 +123,7 @@ class AnswerScript(Protocol):
 class Connection(asyncio.Protocol):
     """One connection of a client, with at most one answer under way."""
 
-    def __init__(self, server: AnswerScript) -> None:
+    def __init__(self, server: RequestHandler) -> None:
         self._server = server
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport = None  # type: ignore[assignment] # there is one before anything arrives

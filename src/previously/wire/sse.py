@@ -297,10 +297,3 @@ class ReplyReader:
                 self._fail(value["error"])
                 return
         self._fold.junk += 1
-
-
-def read_reply(body: bytes, *, max_text_bytes: int = MAX_TEXT_BYTES) -> Reply:
-    """Read a reply that came in one piece. A stream that nobody asked for is read as one."""
-    reader = ReplyReader(max_text_bytes=max_text_bytes, max_body_bytes=(len(body) + 1) * (1 + _LINE_COST_CHARS))
-    reader.feed(body)
-    return reader.finish()

@@ -4,7 +4,8 @@ from previously.storage.postgres.connections import Connections
 from previously.storage.store import Store
 
 CONNECTIONS = 8
-"""How many verbs of one process are under way at once; others wait."""
+"""The verbs of one process that are under way at once; others wait. A server takes 100 connections unless it is told
+otherwise, and several processes share them."""
 
 
 class PostgresStore(Store):

@@ -24,19 +24,22 @@ from psycopg_pool import ConnectionPool
 
 from previously.core.errors import StoreProblem
 from previously.storage.postgres.schema import bring_up_to_date
-from previously.storage.postgres.session import PostgresSession, prepare
-from previously.storage.queries import all_queries
+from previously.storage.postgres.transaction import PostgresSession, prepare
+from previously.storage.queries import load_all_queries
 from previously.storage.store import StoryKey
-from previously.storage.tables import Tables, tables_of
+from previously.storage.tables import Tables, make_tables
 from previously.storage.tables.session import Row
 
 T = TypeVar("T")
 
 ATTEMPTS = 4
-CONNECT_S = 10
-WAIT_S = 30.0
-"""How long to wait for a server that is being restarted."""
+"""A deadlock or a lost connection is an accident once or twice; at the fourth time in a row it is none."""
 
+CONNECT_S = 10
+"""A server that takes longer to answer is down or behind a wrong address."""
+
+WAIT_S = 30.0
+"""A server that is restarted is back within seconds; after half a minute of waiting it is down."""
 
 LIFETIME_S = 30.0
 """A connection keeps the plans of its queries: those made while a story was short are bad once it is long."""
@@ -46,15 +49,15 @@ class Connections:
     """Connections to one database, each used by one thread at a time."""
 
     def __init__(self, url: str, size: int) -> None:
-        self._queries = {name: query.encode() for name, query in all_queries("postgres").items()}
-        self._place, conninfo = _conninfo(url)
+        self._queries = {name: query.encode() for name, query in load_all_queries("postgres").items()}
+        self._place, conninfo = _read_url(url)
         try:
             with psycopg.Connection[Row].connect(conninfo, autocommit=True) as connection:
                 bring_up_to_date(connection)
                 prepare(connection, self._queries)  # what a session needs is refused here, not at the first verb
                 connection.execute(self._queries["forget_old_writers"])
         except psycopg.Error as error:
-            raise StoreProblem(f"{self._place} cannot be opened: {_words(error)}.") from error
+            raise StoreProblem(f"{self._place} cannot be opened: {_quote_error(error)}.") from error
         except StoreProblem as problem:
             raise StoreProblem(f"{self._place} cannot be used. {problem}") from None
         self._pool = ConnectionPool[psycopg.Connection[Row]](
@@ -74,28 +77,28 @@ class Connections:
 
     async def reading(self, owner: str, work: Callable[[Tables], T]) -> T:
         """Work that reads, all of one moment."""
-        return await self._in_thread("begin_reading", {"owner": owner}, work)
+        return await self._do_in_thread("begin_reading", {"owner": owner}, work)
 
     async def writing(self, key: StoryKey, work: Callable[[Tables], T]) -> T:
         """Work that writes to a story. Those of one process wait for each other here, not with a connection each."""
         queue = self._queues.setdefault(key, asyncio.Lock())
         async with queue:
-            return await self._in_thread("begin_writing", {"owner": key.owner, "story": key.story}, work)
+            return await self._do_in_thread("begin_writing", {"owner": key.owner, "story": key.story}, work)
 
     async def staging(self, key: StoryKey, work: Callable[[Tables], Generator[None, None, T]]) -> T:
         """Work that may be long: here one change, however long, is one transaction."""
-        return await self.writing(key, lambda tables: _to_its_end(work(tables)))
+        return await self.writing(key, lambda tables: _run_to_end(work(tables)))
 
     async def destroying(self, key: StoryKey, work: Callable[[Tables], Generator[None, None, T]]) -> T:
         """Work that takes rows away for good, as the login itself: the role that serves people cannot. Each stage is a
         transaction."""
         values = {"owner": key.owner, "story": key.story}
         async with self._queues.setdefault(key, asyncio.Lock()):
-            return await self._thread(partial(self._in_stages, "begin_destroying", values, work))
+            return await self._run_in_thread(partial(self._do_in_stages, "begin_destroying", values, work))
 
     async def creating(self, owner: str, name: str, work: Callable[[Tables], T]) -> T:
         """Work that makes a story of that name, unless there is one."""
-        return await self._in_thread("begin_creating", {"owner": owner, "name": name}, work)
+        return await self._do_in_thread("begin_creating", {"owner": owner, "name": name}, work)
 
     async def clear_log(self) -> bool:
         """The server's log is not ours."""
@@ -119,10 +122,10 @@ class Connections:
             await asyncio.to_thread(self._threads.shutdown)
             await asyncio.to_thread(self._pool.close)
 
-    async def _in_thread(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], T]) -> T:
-        return await self._thread(partial(self._done, how, values, work))
+    async def _do_in_thread(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], T]) -> T:
+        return await self._run_in_thread(partial(self._do, how, values, work))
 
-    async def _thread(self, work: Callable[[], T]) -> T:
+    async def _run_in_thread(self, work: Callable[[], T]) -> T:
         try:
             future = self._threads.submit(work)
         except RuntimeError:
@@ -130,16 +133,16 @@ class Connections:
         try:
             return await asyncio.wrap_future(future)
         except psycopg.Error as error:
-            raise StoreProblem(f"The store could not do it: {_words(error)}.") from error
+            raise StoreProblem(f"The store could not do it: {_quote_error(error)}.") from error
 
-    def _done(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], T]) -> T:
+    def _do(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], T]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
             connection = self._pool.getconn()
-            session = self._session(connection)
+            session = self._open_session(connection)
             result: list[T] = []
             try:
                 with session.begun(how, values):
-                    result.append(work(tables_of(session)))
+                    result.append(work(make_tables(session)))
                 return result[0]
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 if not connection.closed and not isinstance(error, DeadlockDetected | SerializationFailure):
@@ -154,13 +157,15 @@ class Connections:
             self._pool.check()  # others of the pool have gone with the server: not one attempt for each
         raise AssertionError("the last attempt returns or raises")
 
-    def _in_stages(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], Generator[None, None, T]]) -> T:
+    def _do_in_stages(
+        self, how: str, values: Mapping[str, Any], work: Callable[[Tables], Generator[None, None, T]]
+    ) -> T:
         """Each stage a transaction. None is done again: whoever asked begins anew, with what is left to do. If the
         connection broke while the last one was committed, the server is asked what became of it."""
         result: list[T] = []
         with self._pool.connection() as connection:
-            session = self._session(connection)
-            stages = work(tables_of(session))
+            session = self._open_session(connection)
+            stages = work(make_tables(session))
             try:
                 while not result:
                     with session.begun(how, values):
@@ -175,24 +180,24 @@ class Connections:
                     raise
         return result[0]
 
-    def _session(self, connection: psycopg.Connection[Row]) -> PostgresSession:
+    def _open_session(self, connection: psycopg.Connection[Row]) -> PostgresSession:
         """A connection in the hands of this thread, which is one writer whatever connections it is given."""
         return PostgresSession(connection, self._queries, f"{self._name} {threading.current_thread().name}")
 
     def _was_kept(self, token: str) -> bool:
-        """Whether this thread's last transaction, whose end nobody saw, was committed."""
+        """Return whether this thread's last transaction, whose end nobody saw, was committed."""
         give_up = time.monotonic() + WAIT_S
         while time.monotonic() < give_up:
             try:
                 self._pool.check()
                 with self._pool.connection() as connection:
-                    return self._session(connection).kept(token)
+                    return self._open_session(connection).kept(token)
             except psycopg.OperationalError:
                 continue  # the server is still away: waiting for a connection takes its time
         raise StoreProblem("The server went away while it kept a change, and cannot say whether it did.")
 
 
-def _to_its_end(work: Generator[None, None, T]) -> T:
+def _run_to_end(work: Generator[None, None, T]) -> T:
     while True:
         try:
             next(work)
@@ -201,20 +206,20 @@ def _to_its_end(work: Generator[None, None, T]) -> T:
             return result
 
 
-def _conninfo(url: str) -> tuple[str, str]:
-    """How the database is called in messages, without its password, and how to connect: to a server that can write,
-    since what a copy says may be old."""
+def _read_url(url: str) -> tuple[str, str]:
+    """Return the name of the database for messages, without its password, and the string to connect with: to a server
+    that can write, since a replica may lag."""
     try:
         given = conninfo_to_dict(url)
         wanted: dict[str, Any] = {"connect_timeout": CONNECT_S, "application_name": "previously", **given}
         fixed = {"target_session_attrs": "read-write", "client_encoding": "UTF8"}
         conninfo = make_conninfo("", **{**wanted, **fixed})
     except psycopg.Error as error:
-        raise StoreProblem(f"This is not the address of a PostgreSQL database: {_words(error)}.") from None
+        raise StoreProblem(f"This is not the address of a PostgreSQL database: {_quote_error(error)}.") from None
     return f"Database {given.get('dbname', '')!r} on {given.get('host', 'this machine')}", conninfo
 
 
-def _words(error: psycopg.Error) -> str:
-    """What the server says, on one line."""
+def _quote_error(error: psycopg.Error) -> str:
+    """Return the server's message on one line."""
     said = error.diag.message_primary or str(error).strip() or type(error).__name__
     return " ".join(said.split()).rstrip(".")

@@ -26,11 +26,11 @@ def bring_up_to_date(connection: psycopg.Connection[Row]) -> None:
     _check_server(connection)
     migrations = load_migrations("postgres")
     known = {name for name, _ in migrations}
-    if _applied(connection, known) == known:
+    if _read_applied(connection, known) == known:
         return  # nothing to write: this login may have no right to
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
-        applied = _applied(connection, known)
+        applied = _read_applied(connection, known)
         if applied is None:
             connection.execute("CREATE SCHEMA previously")
         connection.execute("SET LOCAL search_path TO previously, pg_temp")
@@ -50,19 +50,19 @@ def _check_server(connection: psycopg.Connection[Row]) -> None:
         raise StoreProblem(f"The database keeps text as {encoding}; stories need one with UTF8.")
 
 
-def _applied(connection: psycopg.Connection[Row], known: set[str]) -> set[str] | None:
+def _read_applied(connection: psycopg.Connection[Row], known: set[str]) -> set[str] | None:
     """The migrations the database has; None if nothing of ours is there. Refuses what another program or a newer
     version made."""
-    if not _asked(connection, "SELECT 1 FROM pg_namespace WHERE nspname = 'previously'"):
+    if not _ask(connection, "SELECT 1 FROM pg_namespace WHERE nspname = 'previously'"):
         return None
-    if not _asked(connection, "SELECT 1 FROM pg_tables WHERE schemaname = 'previously' AND tablename = 'migration'"):
+    if not _ask(connection, "SELECT 1 FROM pg_tables WHERE schemaname = 'previously' AND tablename = 'migration'"):
         raise StoreProblem("The database has a schema named previously that is of another program.")
-    applied = {str(name) for (name,) in _asked(connection, "SELECT name FROM previously.migration")}
+    applied = {str(name) for (name,) in _ask(connection, "SELECT name FROM previously.migration")}
     unknown = applied - known
     if unknown:
         raise StoreProblem(f"The database was written by a newer version of Previously ({max(unknown)}).")
     return applied
 
 
-def _asked(connection: psycopg.Connection[Row], query: LiteralString) -> list[Row]:
+def _ask(connection: psycopg.Connection[Row], query: LiteralString) -> list[Row]:
     return connection.execute(query).fetchall()

@@ -1,7 +1,7 @@
 """The SQLite store: one file, WAL, every acknowledged write on disk."""
 
-from previously.storage.sqlite.database import SqliteDatabase
-from previously.storage.sqlite.file import in_memory_uri
+from previously.storage.sqlite.connections import SqliteDatabase
+from previously.storage.sqlite.file import make_memory_uri
 from previously.storage.store import Store
 
 IN_MEMORY = ":memory:"
@@ -14,7 +14,7 @@ class SqliteStore(Store):
     database: SqliteDatabase
 
     def __init__(self, path: str) -> None:
-        super().__init__(SqliteDatabase(in_memory_uri() if path == IN_MEMORY else path))
+        super().__init__(SqliteDatabase(make_memory_uri() if path == IN_MEMORY else path))
 
 
 __all__ = ["SqliteStore"]

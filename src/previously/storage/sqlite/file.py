@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 from previously.core.errors import StoreProblem
-from previously.storage.queries import all_queries, load_migrations
+from previously.storage.queries import load_all_queries, load_migrations
 from previously.storage.tables.damage import Damaged
 from previously.storage.tables.session import Row
 
@@ -27,29 +27,32 @@ SOUND_SQLITE = 3_051_003
 """Earlier releases can corrupt a database when a WAL file is reset while another process reads it."""
 
 BUSY_WAIT_S = 0.0015
+"""Short beside the 25 ms that another process writes at a time, and long enough not to keep a core busy."""
+
 BUSY_GIVE_UP_S = 30.0
 """Other processes hold the write lock for milliseconds; half a minute of waiting means that something hangs."""
 
-
 READER_WAIT_MS = 2_000
-"""How long to wait for readers of an older moment before saying that the log cannot be emptied now."""
+"""Ordinary reads end well within it. A reader of an older moment that takes longer may take minutes: the caller is told
+that the log cannot be emptied now."""
 
 WRITER_CACHE_KIB, READER_CACHE_KIB = 16_000, 4_000
-"""Flat, whatever the file's size."""
+"""One writer and `READERS` readers take 32 MB together, whatever the file's size."""
 
 SYNCHRONOUS = "full"
 """With less, what was acknowledged can be lost with the power (`docs/durability.md`)."""
 
 
 IN_MEMORY_URI = "file:/previously-"
-"""How the names begin of databases that all connections of this process share, and that go with the last of them."""
+"""The beginning of the names of databases in memory, which all connections of this process share and which go with the
+last of them."""
 
 _URI_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 
 _names = count(1)
 
 
-def in_memory_uri() -> str:
+def make_memory_uri() -> str:
     """Return the name of a new database in the memory of this process."""
     return f"{IN_MEMORY_URI}{next(_names)}?vfs=memdb"
 
@@ -60,7 +63,7 @@ class SqliteFile:
     def __init__(self, path: str, *, reads_only: bool = False) -> None:
         if apsw.SQLITE_VERSION_NUMBER < SOUND_SQLITE:
             raise StoreProblem(f"SQLite {apsw.sqlite_lib_version()} can lose data; install apsw 3.51.3 or newer.")
-        self._queries = all_queries("sqlite")
+        self._queries = load_all_queries("sqlite")
         self._path, self._reads_only = path, reads_only
         self.reopen()
 
@@ -124,7 +127,7 @@ class SqliteFile:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether one was begun and neither kept nor undone."""
+        """Return whether a transaction was begun and neither kept nor undone."""
         return self._connection.in_transaction
 
     def begin(self) -> None:
@@ -180,9 +183,9 @@ class SqliteFile:
         return not busy
 
     def damage(self) -> list[str]:
-        """What SQLite finds wrong, a line each."""
-        found = [str(line) for (line,) in self._connection.execute("PRAGMA integrity_check")]
-        return [] if found == ["ok"] else found
+        """Return the faults that SQLite finds, a line each."""
+        faults = [str(line) for (line,) in self._connection.execute("PRAGMA integrity_check")]
+        return [] if faults == ["ok"] else faults
 
     def space(self) -> tuple[int, int]:
         """Bytes of all pages, and of the free ones."""
@@ -200,13 +203,13 @@ class SqliteFile:
 
     def _migrate(self) -> None:
         known = {name for name, _ in load_migrations("sqlite")}
-        if self._connection.pragma("application_id") == APPLICATION_ID and _applied(self._connection) == known:
+        if self._connection.pragma("application_id") == APPLICATION_ID and _read_applied(self._connection) == known:
             return  # nothing to write: a reader may have no right to
         with self.transaction():
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"
             )
-            applied = _applied(self._connection)
+            applied = _read_applied(self._connection)
             for name, statements in load_migrations("sqlite"):
                 if name not in applied:
                     self._connection.execute(statements)
@@ -233,12 +236,12 @@ def _check_ours(connection: apsw.Connection, path: str) -> None:
         if connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreProblem(f"{path} is a database of another program.")
         return
-    unknown = _applied(connection) - {name for name, _ in load_migrations("sqlite")}
+    unknown = _read_applied(connection) - {name for name, _ in load_migrations("sqlite")}
     if unknown:
         raise StoreProblem(f"{path} was written by a newer version of Previously ({max(unknown)}).")
 
 
-def _applied(connection: apsw.Connection) -> set[str]:
+def _read_applied(connection: apsw.Connection) -> set[str]:
     return {str(name) for (name,) in connection.execute("SELECT name FROM migration")}
 
 

@@ -17,11 +17,11 @@ from previously.core.errors import BadInput, StoreProblem
 from previously.storage.sqlite import SqliteStore
 
 BESIDE = ("-wal", "-shm", "-journal")
-"""How the names of the files end that SQLite keeps beside a database."""
+"""The endings of the files that SQLite keeps beside a database."""
 
 
 @asynccontextmanager
-async def new_store(path: Path) -> AsyncIterator[SqliteStore]:
+async def open_new_store(path: Path) -> AsyncIterator[SqliteStore]:
     """A new store, to be filled in the block. Its file appears at `path` when the block ends well: one file, on disk.
     Otherwise there is nothing."""
     partial = path.with_name(f"{path.name}.partial")
@@ -39,7 +39,7 @@ async def new_store(path: Path) -> AsyncIterator[SqliteStore]:
 
 
 @asynccontextmanager
-async def copied_store(path: Path) -> AsyncIterator[SqliteStore]:
+async def open_copied_store(path: Path) -> AsyncIterator[SqliteStore]:
     """A copy of the store at `path`, of this version, gone after the block."""
     with tempfile.TemporaryDirectory(prefix="previously-") as folder:
         copy = Path(folder) / "copy.db"
@@ -61,7 +61,7 @@ def _check_free(path: Path, partial: Path) -> None:
     if not path.parent.is_dir():
         raise BadInput(f"There is no folder {path.parent}.")
     if path.exists():
-        raise _there_already(path)
+        raise _refuse(path)
     if partial.exists():
         if _is_in_use(partial):
             raise BadInput(f"{partial} is being written by another process.")
@@ -69,7 +69,7 @@ def _check_free(path: Path, partial: Path) -> None:
 
 
 def _is_in_use(path: Path) -> bool:
-    """Whether somebody has it open: then it cannot go back to being one file."""
+    """Return whether somebody has the database open: then it cannot go back to being one file."""
     try:
         connection = apsw.Connection(str(path))
         try:
@@ -103,16 +103,16 @@ def _rename(partial: Path, path: Path) -> None:
     try:
         os.link(partial, path)  # unlike a renaming, this never takes the place of another file
     except FileExistsError:
-        raise _there_already(path) from None
+        raise _refuse(path) from None
     except OSError:  # a file system without links
         if path.exists():
-            raise _there_already(path) from None
+            raise _refuse(path) from None
         partial.rename(path)
     else:
         partial.unlink()
 
 
-def _there_already(path: Path) -> BadInput:
+def _refuse(path: Path) -> BadInput:
     return BadInput(f"{path} is there already, and no backup takes the place of another: choose another name.")
 
 

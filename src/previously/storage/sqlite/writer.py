@@ -1,7 +1,7 @@
 """The one thread of a process that writes to a file, and group commit.
 
 Work of many callers that waits at the same time is kept in one transaction: one wait for the disk for all of them. Each
-piece has a savepoint, so that one that fails takes nothing along. Nobody is answered before the disk has it.
+job has a savepoint, so that one that fails takes nothing along. Nobody is answered before the disk has it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ import apsw
 
 from previously.core.errors import StoreProblem
 from previously.storage.sqlite.file import SqliteFile
-from previously.storage.tables import Tables, tables_of
+from previously.storage.tables import Tables, make_tables
 
 GROUP_S = 0.025
-"""How long a transaction goes on taking in work: with the piece it is at by then, well below 50 ms."""
+"""A transaction takes in work for so long: together with the work it is at by then, it stays well below 50 ms."""
 
 MOST_IN_GROUP = 1_000
+"""`GROUP_S` is over before so many jobs are done; the benchmark of durability gives 1, to compare."""
 
 Staged = Callable[[Tables], Generator[None, None, Any]]
 
 
-class Piece:
+class WriterJob:
     """Work of one caller, in one stage or more, and the future that waits for it."""
 
     __slots__ = ("_begin", "_stages", "ended", "error", "future", "kept_stages", "loop", "result")
@@ -78,9 +79,9 @@ class Writer:
 
     def __init__(self, file: SqliteFile, most_in_group: int = MOST_IN_GROUP) -> None:
         self._file = file
-        self._tables = tables_of(file)
+        self._tables = make_tables(file)
         self._most = most_in_group
-        self._queue: SimpleQueue[Piece | None] = SimpleQueue()
+        self._queue: SimpleQueue[WriterJob | None] = SimpleQueue()
         self._last_group = 1
         self._last_commit_s = 0.0
         self._thread = threading.Thread(target=self._run, name="previously-writer", daemon=True)
@@ -88,9 +89,9 @@ class Writer:
 
     def take(self, begin: Staged) -> asyncio.Future[Any]:
         """Queue work. The future is done when it is on disk, or when nothing of its last stage ever will be."""
-        piece = Piece(begin)
-        self._queue.put(piece)
-        return piece.future
+        job = WriterJob(begin)
+        self._queue.put(job)
+        return job.future
 
     def close(self) -> None:
         """Do what is queued, then close the connection."""
@@ -100,26 +101,26 @@ class Writer:
 
     def _run(self) -> None:
         while True:
-            piece = self._queue.get()
-            if piece is not None:
-                self._keep_together(piece, self._most)
+            job = self._queue.get()
+            if job is not None:
+                self._keep_together(job, self._most)
             elif self._queue.empty():
                 return
             else:
                 self._queue.put(None)  # close behind what is still queued
 
-    def _keep_together(self, first: Piece, most: int) -> None:
-        """One transaction with this piece and those that wait behind it."""
-        group: list[Piece] = []
+    def _keep_together(self, first: WriterJob, most: int) -> None:
+        """One transaction with this job and those that wait behind it."""
+        group: list[WriterJob] = []
         now = time.monotonic()
         until, patience = now + GROUP_S, now + self._last_commit_s / 2
-        piece: Piece | None = first
+        job: WriterJob | None = first
         try:
             self._file.begin()
-            while piece is not None:
-                group.append(piece)
-                self._attempt(piece)
-                piece = self._another(until, patience, len(group)) if len(group) < most else None
+            while job is not None:
+                group.append(job)
+                self._attempt(job)
+                job = self._take_another(until, patience, len(group)) if len(group) < most else None
             began = time.monotonic()
             self._file.commit()
             self._last_group, self._last_commit_s = len(group), time.monotonic() - began
@@ -140,53 +141,53 @@ class Writer:
         except apsw.Error:
             self._file.reopen()
 
-    def _attempt(self, piece: Piece) -> None:
-        if piece.future.cancelled():
-            piece.ended = True  # nobody waits for it any more
+    def _attempt(self, job: WriterJob) -> None:
+        if job.future.cancelled():
+            job.ended = True  # nobody waits for it any more
             return
         self._file.begin_piece()
         try:
-            piece.advance(self._tables)
+            job.advance(self._tables)
         except Exception as error:
             if not self._file.in_transaction:
                 raise  # SQLite has undone all of it, what others did included
             self._file.undo_piece()
-            piece.fail(error)
+            job.fail(error)
         else:
             self._file.keep_piece()
 
-    def _another(self, until: float, patience: float, taken: int) -> Piece | None:
-        """The next piece for this transaction. Those answered a moment ago are likely to be back at once: to wait for
+    def _take_another(self, until: float, patience: float, taken: int) -> WriterJob | None:
+        """The next job for this transaction. Those answered a moment ago are likely to be back at once: to wait for
         them, for less than the disk takes, is cheaper than to wait for the disk once more."""
         now = time.monotonic()
         if now > until:
             return None
         try:
             if taken < self._last_group and now < patience:
-                piece = self._queue.get(timeout=patience - now)
+                job = self._queue.get(timeout=patience - now)
             else:
-                piece = self._queue.get_nowait()
+                job = self._queue.get_nowait()
         except Empty:
             return None
-        if piece is None:
+        if job is None:
             self._queue.put(None)
-        return piece
+        return job
 
-    def _keep_apart(self, group: list[Piece], error: Exception) -> None:
+    def _keep_apart(self, group: list[WriterJob], error: Exception) -> None:
         """A transaction failed as a whole: what is to blame fails alone, the others are kept."""
-        for piece in group:
-            if piece.from_its_beginning() and len(group) > 1:
-                self._keep_together(piece, 1)
+        for job in group:
+            if job.from_its_beginning() and len(group) > 1:
+                self._keep_together(job, 1)
             else:
-                piece.fail(error)
-                _settle([piece])
+                job.fail(error)
+                _settle([job])
 
 
-def _settle(pieces: Iterable[Piece]) -> None:
+def _settle(jobs: Iterable[WriterJob]) -> None:
     """Answer the callers, those of one event loop in one go."""
-    by_loop: defaultdict[asyncio.AbstractEventLoop, list[Piece]] = defaultdict(list)
-    for piece in pieces:
-        by_loop[piece.loop].append(piece)
+    by_loop: defaultdict[asyncio.AbstractEventLoop, list[WriterJob]] = defaultdict(list)
+    for job in jobs:
+        by_loop[job.loop].append(job)
     for loop, settled in by_loop.items():
         try:
             loop.call_soon_threadsafe(_settle_all, settled)
@@ -194,6 +195,6 @@ def _settle(pieces: Iterable[Piece]) -> None:
             continue  # the loop is closed: nobody waits
 
 
-def _settle_all(pieces: list[Piece]) -> None:
-    for piece in pieces:
-        piece.settle()
+def _settle_all(jobs: list[WriterJob]) -> None:
+    for job in jobs:
+        job.settle()

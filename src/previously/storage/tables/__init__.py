@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from previously.storage.tables.answers import AnswerTable
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.forget import Forgetting
+from previously.storage.tables.forget import MessageEraser
 from previously.storage.tables.keys import KeyTable
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.path_writer import PathWriter
@@ -40,7 +40,7 @@ class Tables:
     versions: VersionTable
     reader: PathReader
     writer: PathWriter
-    forgetting: Forgetting
+    forgetting: MessageEraser
     recipes: RecipeTable
     keys: KeyTable
     books: BookTable
@@ -53,17 +53,17 @@ class Tables:
 
     def recall(self, key: StoryKey, branch: str | None = None) -> tuple[StoryIndex, PathEntries]:
         """Return the story's index of what is said, and the path of a branch as the index knows it."""
-        from previously.storage.tables.recall_index import path_entries, story_index
+        from previously.storage.tables.recall_index import open_story_index, read_path_entries
 
-        path = path_entries(self.session, key, self.branch(key, branch), self.paths)
-        return story_index(self.session, key, self.paths.indexes), path
+        path = read_path_entries(self.session, key, self.branch(key, branch), self.paths)
+        return open_story_index(self.session, key, self.paths.indexes), path
 
     def branch(self, key: StoryKey, name: str | None) -> BranchRow:
         """The branch of that name, or the active one."""
         return self.stories.branch(key, name)
 
 
-def tables_of(session: Session, paths: KeptPaths | None = None) -> Tables:
+def make_tables(session: Session, paths: KeptPaths | None = None) -> Tables:
     """The tables, asked through this session."""
     lines, marks = Lines(session), MarkTable(session)
     cover = CoverTable(session, lines, marks)
@@ -74,7 +74,7 @@ def tables_of(session: Session, paths: KeptPaths | None = None) -> Tables:
         VersionTable(session, lines, cover, marks),
         PathReader(session, lines),
         PathWriter(session, lines, cover, marks),
-        Forgetting(session, lines, cover),
+        MessageEraser(session, lines, cover),
         RecipeTable(session),
         KeyTable(session),
         BookTable(session),

@@ -1,23 +1,17 @@
-"""The tables of answers that models gave, and of what is known of models. Called inside a transaction or snapshot.
-
-Answers of models, so that no request is paid twice, and what is known of models.
+"""The tables of models' answers, so that no request is paid twice, and of facts about models.
 
 An answer is kept by the hash of its whole request, and is its owner's: another story of the owner that asks the very
 same is answered too. It belongs to the story it was kept for, and goes with it, or with any message of it that is
 forgotten, since its text may hold the forgotten words. Answers are a cache: no copy or backup of a story holds any.
+Called inside a transaction or snapshot.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from previously.core.json_values import clean
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import expect_story
-
-if TYPE_CHECKING:
-    pass
 
 
 class AnswerTable:
@@ -36,7 +30,7 @@ class AnswerTable:
     ) -> None:
         """Keep an answer, unless what it answers was forgotten meanwhile; those that are too many go."""
         expect_story(self._session, key)
-        of = {"story": key.story, "owner": key.owner}
+        of = key.values
         if node and self._session.one("node_hash", {"node": node, **of}) != (seen,):
             return
         if is_storable(text):

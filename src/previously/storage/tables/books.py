@@ -1,13 +1,11 @@
-"""The tables of books, and of which stories have them attached. Called inside a transaction or snapshot.
+"""The tables of books, and of the stories that have them attached. Called inside a transaction or snapshot.
 
-What must stay true: no story has a book attached that is not there. Whoever attaches a book holds its row until the
-transaction ends, and whoever destroys one takes the row away first: so of two at once, one sees what the other did.
+A book is a set of lore entries that belongs to an owner. `lore` knows the meaning of its text; here it is JSON under a
+name. Stories of the owner may have it attached, any number of them: so memory crosses from one story to another through
+books, by the choice of a person.
 
-Books: what lore asks of a store beside stories.
-
-A book is a set of lore entries that belongs to an owner. What its text says is the business of `lore`; here it is JSON
-under a name. Stories of the owner may have it attached, any number of them: so memory crosses from one story to another
-through books, by the choice of a person. What must stay true: whatever is attached is there.
+No story has a book attached that is not there. Whoever attaches a book holds its row until the transaction ends, and
+whoever destroys one takes the row away first: so of two at once, one sees the change of the other.
 """
 
 from __future__ import annotations
@@ -15,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 from previously.core.errors import BadInput
-from previously.storage.tables.damage import there
+from previously.storage.tables.damage import expect_row
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import expect_story
@@ -46,46 +44,46 @@ class BookTable:
     def forget(self, owner: str, name: str) -> bool:
         """Destroy a book, and detach it everywhere; whether there was one."""
         values = {"owner": owner, "name": name}
-        found = self._session.one("book", values) is not None
+        was_there = self._session.one("book", values) is not None
         self._session.run("delete_book", values)  # waits for who holds it; what they attached is seen after
         self._session.run("detach_book_everywhere", values)
-        return found
+        return was_there
 
     def attach(self, key: StoryKey, name: str) -> None:
         """Attach a book behind the others, unless it is."""
         expect_story(self._session, key)
         if self._session.one("hold_book", {"owner": key.owner, "name": name}) is None:
-            raise BadInput(no_such_book(name))
-        self._session.run("attach_book", {**_values(key), "name": name})
+            raise BadInput(explain_no_book(name))
+        self._session.run("attach_book", {**key.values, "name": name})
 
     def detach(self, key: StoryKey, name: str) -> bool:
         """Detach a book; whether it was attached."""
-        found = self._is_attached(key, name)
-        self._session.run("detach_book", {**_values(key), "name": name})
-        return found
+        was_attached = self._is_attached(key, name)
+        self._session.run("detach_book", {**key.values, "name": name})
+        return was_attached
 
     def attached(self, key: StoryKey) -> list[str]:
         """The books that a story has attached, in order."""
-        return [name for (name,) in self._session.rows("attached_books", _values(key))]
+        return [name for (name,) in self._session.rows("attached_books", key.values)]
 
     def whole(self, key: StoryKey) -> Iterator[list[Row]]:
         """For copying: place, name, text and time of each book that the story has attached, one at a time."""
         for place, name in enumerate(self.attached(key)):
-            book = there(self.get(key.owner, name), f"book {name!r}")
+            book = expect_row(self.get(key.owner, name), f"book {name!r}")
             yield [(place, book.name, book.body, book.at)]
 
     def take_in(self, key: StoryKey, rows: Sequence[Sequence[Any]]) -> None:
         """The books of a copy, attached to the story in their order. Where a book of that name says something else, it
         stays as it is, and the one that comes is kept under another name."""
         for _, name, body, at in rows:
-            free = (one for one in _names(name) if not self._is_attached(key, one))
-            self._session.run("attach_book", {**_values(key), "name": self._kept(key.owner, free, body, at)})
+            free = (one for one in _list_names(name) if not self._is_attached(key, one))
+            self._session.run("attach_book", {**key.values, "name": self._keep_free(key.owner, free, body, at)})
 
     def take_in_beside(self, owner: str, book: Book) -> None:
         """The same for a book that no story has attached."""
-        self._kept(owner, _names(book.name), book.body, book.at)
+        self._keep_free(owner, _list_names(book.name), book.body, book.at)
 
-    def _kept(self, owner: str, names: Iterable[str], body: str, at: str) -> str:
+    def _keep_free(self, owner: str, names: Iterable[str], body: str, at: str) -> str:
         """The first of the names under which no other book is; there it is from now on, if it was not before."""
         for name in names:
             values = {"owner": owner, "name": name}
@@ -95,15 +93,11 @@ class BookTable:
         raise AssertionError("there is no end of names")
 
     def _is_attached(self, key: StoryKey, name: str) -> bool:
-        return self._session.one("book_attached", {**_values(key), "name": name}) is not None
+        return self._session.one("book_attached", {**key.values, "name": name}) is not None
 
 
-def _names(name: str) -> Iterator[str]:
-    return (other_name(name, number) for number in count(1))
-
-
-def _values(key: StoryKey) -> dict[str, Any]:
-    return {"story": key.story, "owner": key.owner}
+def _list_names(name: str) -> Iterator[str]:
+    return (number_name(name, number) for number in count(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,30 +112,20 @@ class Book:
 
 @dataclass(frozen=True, slots=True)
 class BookInfo:
-    """What is told of a book without reading it."""
+    """A book without its text."""
 
     name: str
     at: str
-    """When it was last kept."""
+    """The time at which it was last kept."""
     size: int
     """Bytes of its text."""
 
 
-class BookReading(Protocol):
-    """Reads books, and which stories have them attached."""
-
-    async def book(self, owner: str, name: str) -> Book | None: ...
-
-    async def books(self, owner: str) -> list[BookInfo]: ...
-
-    async def attached(self, key: StoryKey) -> list[str]: ...
-
-
-def no_such_book(name: str) -> str:
-    """What a person is told who names a book that is not there."""
+def explain_no_book(name: str) -> str:
+    """Return the error sentence for a book that is not there."""
     return f"There is no book named {name!r}."
 
 
-def other_name(name: str, number: int) -> str:
-    """What a book is called that is set aside because its name is taken: 1 is the name itself."""
+def number_name(name: str, number: int) -> str:
+    """Return the name of a book that is set aside because its name is taken: 1 is the name itself."""
     return name if number == 1 else f"{name} ({number})"

@@ -31,35 +31,36 @@ class CoverTable:
     def rows(self, key: StoryKey, query: str, line: int, last: int, **values: object) -> Iterator[Row]:
         """The rows of a cover query that end at `last` or before, from the newest line to the oldest."""
         for segment in self._lines.reaching(key, line, last):
-            found = {"line": segment.line, "first": 0, "last": segment.last, "owner": key.owner, **values}
-            yield from self._session.rows(query, found)
+            asked = {"line": segment.line, "first": 0, "last": segment.last, "owner": key.owner, **values}
+            yield from self._session.rows(query, asked)
 
     def path_changed(self, key: StoryKey, branch: int, line: int, depth: int, length: int) -> None:
         """The path of `line` is new from `depth` on and now has this length: find what is valid there."""
         owner = {"owner": key.owner}
         self._session.run("delete_cover_from", {"line": line, "depth": depth, **owner})
-        after = [*self._behind_marks(key, branch, line, depth), *self._own_chains(key, line, depth, length)]
+        after = [*self._find_behind_marks(key, branch, line, depth), *self._find_own_chains(key, line, depth, length)]
         if not after:
             return
         kinds: dict[int, tuple[str, str, bool]] = {}
 
         def links_after(before: int | str) -> list[Link]:
             query, name = ("links_beginning", "scope") if isinstance(before, str) else ("links_after", "before")
-            found: list[Link] = []
+            links: list[Link] = []
             for version, run, span_key, kind, scope, firm in self._session.rows(
                 query, {"story": key.story, name: before, **owner}
             ):
                 kinds[version] = (kind, scope, bool(firm))
-                found.append(Link(version, before, run, span_key))
-            return found
+                links.append(Link(version, before, run, span_key))
+            return links
 
         covers = place(links_after, length, partial(self._lines.digests, key, line), after=after, reaching=depth)
         for cover in covers:
             self._write(key, line, *kinds[cover.version], cover)
 
-    def _behind_marks(self, key: StoryKey, branch: int, line: int, depth: int) -> list[tuple[int | str, int]]:
-        """Where to look for links that reach `depth`, of the story's chains and those that begin behind marks."""
-        longest = self._session.one("longest_version", {"story": key.story, "owner": key.owner})
+    def _find_behind_marks(self, key: StoryKey, branch: int, line: int, depth: int) -> list[tuple[int | str, int]]:
+        """Find the places from which links may reach `depth`, of the story's chains and those that begin behind
+        marks."""
+        longest = self._session.one("longest_version", key.values)
         if longest is None or longest[0] == 0:
             return []
         # A link that reaches `depth` begins, or goes on from one that ends, less than the longest run before it.
@@ -72,15 +73,15 @@ class CoverTable:
                 after.append((version, last + 1))
         return after
 
-    def _own_chains(self, key: StoryKey, line: int, depth: int, length: int) -> Iterator[tuple[int | str, int]]:
+    def _find_own_chains(self, key: StoryKey, line: int, depth: int, length: int) -> Iterator[tuple[int | str, int]]:
         """The same of chains that know no marks."""
-        asked = {"story": key.story, "owner": key.owner, "depth": depth, "length": length}
+        asked = {**key.values, "depth": depth, "length": length}
         links = self._session.rows("own_links", asked)
-        forks = self._forks(key) if links else {}
+        forks = self._read_forks(key) if links else {}
         for before, first, scope in links:
             if not before:
                 yield scope, first
-            elif _inherited(self._ends_of(key, before), forks, line, first - 1) is not None:
+            elif _find_inherited(self._find_ends(key, before), forks, line, first - 1) is not None:
                 yield before, first
 
     def in_force(self, key: StoryKey, versions: Sequence[Version]) -> None:
@@ -88,10 +89,10 @@ class CoverTable:
         chained = [one for one in versions if one.made.status in IN_FORCE and not is_of_a_span(one.made.scope)]
         if not chained:
             return
-        forks = self._forks(key)
-        branches = self._session.rows("branch_rows", {"story": key.story, "owner": key.owner})
+        forks = self._read_forks(key)
+        branches = self._session.rows("branch_rows", key.values)
         for version in chained:
-            self._find(key, version, branches, forks)
+            self._place_version(key, version, branches, forks)
 
     def out_of_force(self, key: StoryKey, versions: Iterable[int]) -> None:
         """These, and all that is built on them among these, are valid nowhere any more."""
@@ -101,21 +102,21 @@ class CoverTable:
         """These are firm no more."""
         self._session.many("loosen_cover", ((version, key.owner) for version in versions))
 
-    def _find(
+    def _place_version(
         self, key: StoryKey, version: Version, branches: Iterable[Row], forks: dict[int, tuple[int | None, int]]
     ) -> None:
         """Write the cover of a version that has none, the oldest branch first: others may inherit from it."""
         link = version.link
-        ends_before = None if isinstance(link.before, str) else self._ends_of(key, link.before)
+        ends_before = None if isinstance(link.before, str) else self._find_ends(key, link.before)
         ends: dict[int, int] = {}  # of the version, by line, as far as written
         for branch, _, _, messages, line in branches:
             start = self._marks.start_of(key, branch, version.made.scope)
-            if start is None or _inherited(ends, forks, line, messages - 1) is not None:
+            if start is None or _find_inherited(ends, forks, line, messages - 1) is not None:
                 continue
             if ends_before is None:
                 first = start
             else:
-                end = _inherited(ends_before, forks, line, messages - 1)
+                end = _find_inherited(ends_before, forks, line, messages - 1)
                 if end is None:
                     continue
                 first = end + 1
@@ -129,13 +130,13 @@ class CoverTable:
                 self._write(key, line, version.made.kind.value, version.made.scope, version.firm, cover)
                 ends[line] = cover.span.last
 
-    def _ends_of(self, key: StoryKey, version: int) -> dict[int, int]:
-        """Where a version ends, by the line that says so."""
+    def _find_ends(self, key: StoryKey, version: int) -> dict[int, int]:
+        """Find the depths at which a version ends, by line."""
         return dict(self._session.rows("cover_of_version", {"version": version, "owner": key.owner}))
 
-    def _forks(self, key: StoryKey) -> dict[int, tuple[int | None, int]]:
+    def _read_forks(self, key: StoryKey) -> dict[int, tuple[int | None, int]]:
         """Parent and fork of every line of a story."""
-        rows = self._session.rows("lines_of_story", {"story": key.story, "owner": key.owner})
+        rows = self._session.rows("lines_of_story", key.values)
         return {line: (parent, fork) for line, parent, fork in rows}
 
     def inherit(self, key: StoryKey, from_line: int, to_line: int, parent: int | None, fork: int) -> None:
@@ -152,7 +153,7 @@ class CoverTable:
         )
 
 
-def _inherited(ends: dict[int, int], forks: dict[int, tuple[int | None, int]], line: int, last: int) -> int | None:
+def _find_inherited(ends: dict[int, int], forks: dict[int, tuple[int | None, int]], line: int, last: int) -> int | None:
     """The end, `last` or before, that a line or one it inherits from says; None if none does."""
     if not ends:
         return None

@@ -1,6 +1,6 @@
-"""What is said of rows that no version of Previously wrote: `Damaged`, never an error of whatever stumbled over them.
+"""`Damaged`: the error for rows that no version of Previously wrote, in place of any error of the code that reads them.
 
-Decoders of rows are marked with `decoding`; a row that must be there is asked for with `there`.
+Decoders of rows are marked with `mark_decoder`; a row that must be there is asked for with `expect_row`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Damaged(StoreProblem):
         self.what, self.why = what, why
 
 
-def decoding(what: str) -> Callable[[Callable[[R], T]], Callable[[R], T]]:
+def mark_decoder(what: str) -> Callable[[Callable[[R], T]], Callable[[R], T]]:
     """A decoder whose row is damaged wherever its columns hold what cannot be decoded."""
 
     def marked(decode: Callable[[R], T]) -> Callable[[R], T]:
@@ -39,7 +39,7 @@ def decoding(what: str) -> Callable[[Callable[[R], T]], Callable[[R], T]]:
     return marked
 
 
-def there(row: T | None, what: str) -> T:
+def expect_row(row: T | None, what: str) -> T:
     """A row that others refer to."""
     if row is None:
         raise Damaged(what, "is not there")

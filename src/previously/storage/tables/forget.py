@@ -1,22 +1,21 @@
-"""Destroying what a person wants forgotten. Called inside a transaction of whoever may destroy.
+"""Destroy messages that a person wants forgotten. Called inside a transaction that may destroy.
 
-Rows that others refer to stay, without content, so that paths, positions and ids of all else keep their meaning; what
-follows from content is derived anew: an entry's digest is that of its emptiness, and the nodes from it on are hashed
-again. What must stay true: afterwards `verify` finds nothing, and no byte of what was forgotten is in any table.
+Rows that others refer to stay, without content, so that paths, positions and ids of all else keep their meaning. All
+that is derived from content is derived anew: an entry's digest is that of its emptiness, and the nodes from it on are
+hashed again. Afterwards `verify` finds nothing, and no byte of the forgotten messages is in any table.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Any
 
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
 from previously.core.messages import Message, Role, Text
 from previously.core.versions import Status
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.damage import decoding, there
-from previously.storage.tables.index_state import entries_forgotten
+from previously.storage.tables.damage import expect_row, mark_decoder
+from previously.storage.tables.index_state import forget_entries
 from previously.storage.tables.paths import Lines
 from previously.storage.tables.records import Forgotten, StoryKey, Traces
 from previously.storage.tables.session import Row, Session
@@ -46,12 +45,12 @@ TABLES_OF_A_STORY = (
 )
 
 
-def emptied(role: Role) -> Message:
-    """What is left of a message."""
+def make_empty(role: Role) -> Message:
+    """Return the remainder of a forgotten message."""
     return Message(role, (Text(""),))
 
 
-class Forgetting:
+class MessageEraser:
     """Finds and destroys entries, with the memory that was made of them."""
 
     def __init__(self, session: Session, lines: Lines, cover: CoverTable) -> None:
@@ -61,28 +60,28 @@ class Forgetting:
 
     def standing_at(self, key: StoryKey, branch: BranchRow, first: int, last: int) -> set[int]:
         """The entries at these positions, their other wordings, and what else stood there and stands nowhere now."""
-        found: set[int] = set()
+        entries: set[int] = set()
         for depth in range(max(first, 0), min(last, branch.messages - 1) + 1):
             node, _, parent = self._lines.node_at(key, branch.line, depth)
-            (standing,) = there(self._session.one("node_entry", {"node": node, **_values(key)}), f"node {node}")
-            found.add(standing)
-            siblings = self._session.rows("node_siblings", {"parent": parent, **_values(key)})
-            found |= {row[3] for row in siblings if row[3] not in found and not self._stands(key, row[3])}
+            (standing,) = expect_row(self._session.one("node_entry", {"node": node, **key.values}), f"node {node}")
+            entries.add(standing)
+            siblings = self._session.rows("node_siblings", {"parent": parent, **key.values})
+            entries |= {row[3] for row in siblings if row[3] not in entries and not self._is_standing(key, row[3])}
         wordings: dict[int, set[int]] = {}
-        for entry, replaces in self._session.rows("rewordings", _values(key)):
+        for entry, replaces in self._session.rows("rewordings", key.values):
             wordings.setdefault(entry, set()).add(replaces)
             wordings.setdefault(replaces, set()).add(entry)
-        to_follow = list(found)
+        to_follow = list(entries)
         while to_follow:
-            fresh = wordings.get(to_follow.pop(), set()) - found
-            found |= fresh
+            fresh = wordings.get(to_follow.pop(), set()) - entries
+            entries |= fresh
             to_follow += fresh
-        return found
+        return entries
 
     def traces(self, key: StoryKey, entries: Collection[int]) -> Traces:
         """By what these entries are known in a copy of the story."""
         found: dict[bytes, set[bytes]] = {}
-        for _, _, _, entry_digest, entry, hashed in self._from(key, entries):
+        for _, _, _, entry_digest, entry, hashed in self._read_nodes_from(key, entries):
             if entry in entries:
                 found.setdefault(entry_digest, set()).add(hashed)
         return found
@@ -91,22 +90,22 @@ class Forgetting:
         """The entries that leave these traces, and whether that is certain."""
         found, certain = set[int](), True
         for said, hashes in traces.items():
-            saying = {row[0] for row in self._session.rows("entries_saying", {"digest": said, **_values(key)})}
-            there = self._entries_with(key, hashes) & saying
+            saying = {row[0] for row in self._session.rows("entries_saying", {"digest": said, **key.values})}
+            there = self._find_entries_with(key, hashes) & saying
             certain = certain and bool(there or len(saying) <= 1)
             found |= there or (saying if len(saying) == 1 else set())
         return found, certain
 
-    def _entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
-        asked = {"hashes": json.dumps([one.hex() for one in hashes]), **_values(key)}
+    def _find_entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
+        asked = {"hashes": json.dumps([one.hex() for one in hashes]), **key.values}
         return {entry for (entry,) in self._session.rows("nodes_with_hash", asked)}
 
     def entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
         """Destroy what these say, and the memory made where they could be read. The same messages in the same place
         that an interrupted import left are destroyed with them."""
-        hashes = frozenset(row[5] for row in self._from(key, entries) if row[4] in entries)
-        own = self._entries_with(key, hashes)
-        reached = self._from(key, own)
+        hashes = frozenset(row[5] for row in self._read_nodes_from(key, entries) if row[4] in entries)
+        own = self._find_entries_with(key, hashes)
+        reached = self._read_nodes_from(key, own)
         empty = {entry: digest(self._empty(key, entry)) for entry in own}
         keys = {entry: match_key(self._empty(key, entry)) for entry in own}
         self._session.many("forget_entry", ((empty[entry], keys[entry], entry, key.owner) for entry in sorted(own)))
@@ -117,7 +116,7 @@ class Forgetting:
         self._session.many("set_node_hash", ((new, node, key.owner) for node, new in fresh.items()))
         made = [
             (version, status)
-            for version, anchor, status in self._session.rows("version_anchors", _values(key))
+            for version, anchor, status in self._session.rows("version_anchors", key.values)
             if anchor in fresh or not anchor  # where it was made is not known of the oldest
         ]
         versions = [version for version, status in made if status != Status.BY_HAND]
@@ -125,35 +124,31 @@ class Forgetting:
         self._cover.out_of_force(key, versions)
         self._session.many("forget_version", ((version, key.owner) for version in versions))
         self._session.many("forget_key", ((version, key.owner) for version in by_hand))
-        entries_forgotten(self._session, key, own)
+        forget_entries(self._session, key, own)
         for table in ("recipe", "epoch", "answer"):  # these may hold it, word for word or retold
-            self._session.run(f"delete_story_{table}", _values(key))
+            self._session.run(f"delete_story_{table}", key.values)
         return Forgotten(len(own), len(versions))
 
-    def _from(self, key: StoryKey, entries: Collection[int]) -> list[Row]:
+    def _read_nodes_from(self, key: StoryKey, entries: Collection[int]) -> list[Row]:
         """The nodes of entries and all nodes behind them: node, parent, the parent's hash, digest, entry, hash."""
-        return self._session.rows("nodes_from", {"entries": json.dumps(sorted(entries)), **_values(key)})
+        return self._session.rows("nodes_from", {"entries": json.dumps(sorted(entries)), **key.values})
 
     def story(self, key: StoryKey) -> None:
         """Destroy all rows of a story."""
         for table in TABLES_OF_A_STORY:
-            self._session.run(f"delete_story_{table}", _values(key))
-        self._session.run("delete_story", _values(key))
+            self._session.run(f"delete_story_{table}", key.values)
+        self._session.run("delete_story", key.values)
 
-    def _stands(self, key: StoryKey, entry: int) -> bool:
-        for _, _, _, messages, line in self._session.rows("branch_rows", _values(key)):
+    def _is_standing(self, key: StoryKey, entry: int) -> bool:
+        for _, _, _, messages, line in self._session.rows("branch_rows", key.values):
             if self._lines.last_place(key, line, messages - 1, entry) is not None:
                 return True
         return False
 
     def _empty(self, key: StoryKey, entry: int) -> Message:
-        return _emptied(there(self._session.one("entry_role", {"entry": entry, **_values(key)}), f"entry {entry}"))
+        return _emptied(expect_row(self._session.one("entry_role", {"entry": entry, **key.values}), f"entry {entry}"))
 
 
-@decoding("a message")
+@mark_decoder("a message")
 def _emptied(row: Row) -> Message:
-    return emptied(Role(row[0]))
-
-
-def _values(key: StoryKey) -> dict[str, Any]:
-    return {"story": key.story, "owner": key.owner}
+    return make_empty(Role(row[0]))

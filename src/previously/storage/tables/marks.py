@@ -13,7 +13,7 @@ from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind, begins_at_front, move_marks
 from previously.core.path import Splices
 from previously.core.snapshot import ALL_MARKS
-from previously.storage.tables.damage import decoding
+from previously.storage.tables.damage import mark_decoder
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
@@ -29,9 +29,9 @@ class MarkTable:
         """The marks of a branch from a position on, in path order."""
         values = {"branch": branch, "since": since, "owner": key.owner}
         if set(kinds) == ALL_MARKS:
-            return [_mark(row) for row in self._session.rows("marks", values)]
+            return [_read_mark(row) for row in self._session.rows("marks", values)]
         asked = json.dumps([kind.value for kind in kinds])
-        return [_mark(row) for row in self._session.rows("marks_of_kinds", {**values, "kinds": asked})]
+        return [_read_mark(row) for row in self._session.rows("marks_of_kinds", {**values, "kinds": asked})]
 
     def newest(self, key: StoryKey, branch: int, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
         """The last but `number` of a kind, and at how many messages there are any up to it."""
@@ -39,14 +39,14 @@ class MarkTable:
         row = self._session.one("newest_mark", values)
         if row is None:
             return None, 0
-        mark = _mark(row)
+        mark = _read_mark(row)
         counted = self._session.one("count_marks", {**values, "through": mark.position})
         assert counted is not None, "a count is always there"
         return mark, counted[0]
 
     def start_of(self, key: StoryKey, branch: int, scope: str) -> int | None:
-        """Where the chains of a scope begin on the branch; None where it has no such scope. A scope whose mark is
-        retired counts: its cover is kept up for when it is back."""
+        """Return the position at which the chains of a scope begin on the branch; None where it has no such scope. A
+        scope whose mark is retired counts: its cover is kept up for when it is back."""
         if begins_at_front(scope):
             return 0
         if not scope.isdecimal():
@@ -57,18 +57,18 @@ class MarkTable:
     def every(self, key: StoryKey, branch: int, since: int = -1) -> list[tuple[Mark, int]]:
         """All marks of a branch from a position on in the order they were made, each with the one that retired it."""
         rows = self._session.rows("every_mark", {"branch": branch, "since": since, "owner": key.owner})
-        return [(_mark(row[:-1]), row[-1]) for row in rows]
+        return [(_read_mark(row[:-1]), row[-1]) for row in rows]
 
     def add(self, key: StoryKey, branch: BranchRow, mark: Mark, retires: Collection[int]) -> Mark:
         """A new mark, in place of those it retires. They go out of the way first: two marks of one origin never stand
         at once."""
-        found = self._session.one("mark_behind", {"branch": branch.id, "origin": mark.origin, "owner": key.owner})
+        row = self._session.one("mark_behind", {"branch": branch.id, "origin": mark.origin, "owner": key.owner})
         self._session.many("retire_mark", ((one, branch.id, key.owner) for one in retires))
-        newest = self._session.one("newest_version_id", {"story": key.story, "owner": key.owner})
+        newest = self._session.one("newest_version_id", key.values)
         new = self._insert(
             key,
             branch.id,
-            replace(mark, after=newest[0] if newest else 0, behind=found[0] if found else 0),
+            replace(mark, after=newest[0] if newest else 0, behind=row[0] if row else 0),
             retired_by=0,
         )
         self._session.many("set_retired_by", ((new.id, one, key.owner) for one in retires))
@@ -77,7 +77,7 @@ class MarkTable:
     def take_back(self, key: StoryKey, branch: BranchRow, mark: int) -> None:
         """Take a mark off the branch; what it retired is back. Cover rows of its scope stay: a line may serve branches
         that still have it, and what is read for this one is only of scopes that it has."""
-        values = self._on_branch(key, branch, mark)
+        values = self._check_on_branch(key, branch, mark)
         self._session.run("delete_mark", values)
         self._session.run("revive_marks", values)
 
@@ -118,13 +118,13 @@ class MarkTable:
             self._session.run("set_mark_origin", {"mark": ident, "owner": key.owner})
         return replace(mark, id=ident, origin=mark.origin or ident)
 
-    def _on_branch(self, key: StoryKey, branch: BranchRow, mark: int) -> dict[str, object]:
+    def _check_on_branch(self, key: StoryKey, branch: BranchRow, mark: int) -> dict[str, object]:
         values = {"mark": mark, "branch": branch.id, "owner": key.owner}
         if self._session.one("mark_on_branch", values) is None:
             raise BadInput(f"Branch {branch.name!r} has no mark {mark}.")
         return values
 
 
-@decoding("a mark")
-def _mark(row: Row) -> Mark:
+@mark_decoder("a mark")
+def _read_mark(row: Row) -> Mark:
     return Mark(row[0], row[1], MarkKind(row[2]), *row[3:])

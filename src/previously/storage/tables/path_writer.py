@@ -18,12 +18,12 @@ from previously.core.errors import BadInput, HeadMoved, StoreProblem
 from previously.core.messages import Attributes, Draft
 from previously.core.path import Put, Reuse, Splices, check_splices, measure_length
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.damage import there
-from previously.storage.tables.index_state import attributes_changed
+from previously.storage.tables.damage import expect_row
+from previously.storage.tables.index_state import change_attributes
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.paths import Lines
 from previously.storage.tables.records import NO_NODE, BranchInfo, StoryKey
-from previously.storage.tables.rows import attribute_columns, entry_row
+from previously.storage.tables.rows import write_attributes, write_entry
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import BranchRow
 
@@ -31,6 +31,7 @@ ROWS_PER_STAGE = 1_000
 """Some tens of milliseconds of writing: no other writer waits longer."""
 
 _DIGEST_COLUMN = 8
+"""The place of the digest in `write_entry`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ Beside = tuple[int, int, bytes, Sequence[Draft], bytes]
 
 @dataclass(slots=True)
 class _Tip:
-    """Where the path being written ends so far."""
+    """The end of the path that is being written."""
 
     node: int
     hash: bytes
@@ -55,7 +56,7 @@ class _Tip:
     fresh: bool = False
     """The node was made by this very change, so that nothing can hang below it yet."""
     beside: list[Beside] = field(default_factory=list)
-    """What comes beside a message whose place others can see: not before the change itself can be seen."""
+    """Alternatives of a message whose place others can see: they are added when the change itself can be seen."""
 
 
 class PathWriter:
@@ -75,8 +76,8 @@ class PathWriter:
         start = script[0].at if script else branch.messages
         line = branch.line
         if measure_length(script, branch.messages) - start <= ROWS_PER_STAGE:
-            steps = list(self._steps(key, branch, script, start))
-            tip = self._tip(key, branch, start)
+            steps = list(self._plan_steps(key, branch, script, start))
+            tip = self._find_tip(key, branch, start)
             if start < branch.messages:
                 if self._lines.may_change(key, line, start):
                     self._session.run("delete_path_from", {"line": line, "depth": start, "owner": key.owner})
@@ -84,16 +85,16 @@ class PathWriter:
                     line = self.new_line(key, line, start)
             self._write(key, line, tip, steps)
         else:
-            tip, end = self._tip(key, branch, start), self._tip(key, branch, branch.messages).hash
+            tip, end = self._find_tip(key, branch, start), self._find_tip(key, branch, branch.messages).hash
             line = self.new_line(key, line, start, begun_at=at)
-            steps_to_go = self._steps(key, branch, script, start)
+            steps_to_go = self._plan_steps(key, branch, script, start)
             while batch := list(islice(steps_to_go, ROWS_PER_STAGE)):
                 self._expect_line(key, line)
                 self._write(key, line, tip, batch)
                 yield
                 self._expect(key, branch)
             self._expect_line(key, line)
-            if self._tip(key, branch, branch.messages).hash != end:
+            if self._find_tip(key, branch, branch.messages).hash != end:
                 raise HeadMoved("Something on this path has been forgotten meanwhile.")
             # Memory may have been made meanwhile, by another process, and not have found a line that no branch shows.
             self._cover.inherit(key, branch.line, line, self._lines.owner_of(key, branch.line, start - 1), start)
@@ -114,9 +115,9 @@ class PathWriter:
 
     def set_attributes(self, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
         """Give entries of the story new attributes."""
-        rows = ((*attribute_columns(new), entry, key.story, key.owner) for entry, new in changes)
+        rows = ((*write_attributes(new), entry, key.story, key.owner) for entry, new in changes)
         self._session.many("set_attributes", rows)
-        attributes_changed(self._session, key, changes)
+        change_attributes(self._session, key, changes)
 
     def before(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes]:
         """The node after which this depth comes, and its hash; the root for depth 0."""
@@ -146,10 +147,11 @@ class PathWriter:
     ) -> int:
         """Siblings at a place, those that are not there yet by digest; how many were added. `chosen` is the digest of
         the one on the path, which a line that is not published yet does not show."""
-        present = {chosen} | {digest for (digest,) in self._session.rows("sibling_digests", _at(key, parent))}
+        siblings = self._session.rows("sibling_digests", {"parent": parent, **key.values})
+        present = {chosen, *(digest for (digest,) in siblings)}
         fresh: dict[bytes, tuple[Any, ...]] = {}
         for draft in drafts:
-            row = entry_row(0, key.owner, key.story, draft, None)
+            row = write_entry(0, key.owner, key.story, draft, None)
             if row[_DIGEST_COLUMN] not in present:
                 fresh.setdefault(row[_DIGEST_COLUMN], row)
         entries, nodes = self._session.reserve("entry", len(fresh)), self._session.reserve("node", len(fresh))
@@ -165,23 +167,25 @@ class PathWriter:
         )
         return len(fresh)
 
-    def _steps(self, key: StoryKey, branch: BranchRow, script: Splices, start: int) -> Iterator[Kept | Put | Reuse]:
+    def _plan_steps(
+        self, key: StoryKey, branch: BranchRow, script: Splices, start: int
+    ) -> Iterator[Kept | Put | Reuse]:
         taken = start
         for splice in script:
-            yield from self._kept(key, branch.line, taken, splice.at - 1)
+            yield from self._read_kept(key, branch.line, taken, splice.at - 1)
             yield from splice.pieces
             taken = splice.at + splice.remove
-        yield from self._kept(key, branch.line, taken, branch.messages - 1)
+        yield from self._read_kept(key, branch.line, taken, branch.messages - 1)
 
-    def _kept(self, key: StoryKey, line: int, first: int, last: int) -> Iterator[Kept]:
+    def _read_kept(self, key: StoryKey, line: int, first: int, last: int) -> Iterator[Kept]:
         for low in range(first, last + 1, ROWS_PER_STAGE):
             high = min(last, low + ROWS_PER_STAGE - 1)
             yield from (Kept(*row) for row in self._lines.rows(key, "path_digests", line, low, high))
 
-    def _tip(self, key: StoryKey, branch: BranchRow, start: int) -> _Tip:
+    def _find_tip(self, key: StoryKey, branch: BranchRow, start: int) -> _Tip:
         if start == branch.messages and branch.head != NO_NODE:
-            found = self._session.one("node_hash", {"node": branch.head, "owner": key.owner})
-            (hashed,) = there(found, f"node {branch.head}, in which branch {branch.name!r} ends,")
+            row = self._session.one("node_hash", {"node": branch.head, "owner": key.owner})
+            (hashed,) = expect_row(row, f"node {branch.head}, in which branch {branch.name!r} ends,")
             return _Tip(branch.head, hashed, start)
         return _Tip(*self.before(key, branch.line, start), start)
 
@@ -195,16 +199,16 @@ class PathWriter:
         for number, step in enumerate(steps):
             existing = None
             if isinstance(step, Put):
-                row = entry_row(next(new_entries), key.owner, key.story, step.draft, step.replaces)
+                row = write_entry(next(new_entries), key.owner, key.story, step.draft, step.replaces)
                 entries.append(row)
                 entry, digest = row[0], row[_DIGEST_COLUMN]
                 if step.draft.alternatives:
                     waiting = hidden if tip.fresh else tip.beside
                     waiting.append((tip.node, tip.depth, tip.hash, step.draft.alternatives, digest))
             else:
-                entry, digest = step.entry, self._digest(key, step)
+                entry, digest = step.entry, self._find_digest(key, step)
                 if not tip.fresh:
-                    existing = self._session.one("node_at", {**_at(key, tip.node), "entry": entry})
+                    existing = self._session.one("node_at", {"parent": tip.node, "entry": entry, **key.values})
             if existing is None:
                 node = next(new_nodes, 0)
                 if not node:  # behind a new node all are new
@@ -246,7 +250,7 @@ class PathWriter:
             self._session.run("insert_receipt", {**values, "key": receipt})
 
     def _expect(self, key: StoryKey, branch: BranchRow) -> None:
-        row = self._session.one("branch_named", {"story": key.story, "owner": key.owner, "name": branch.name})
+        row = self._session.one("branch_named", {**key.values, "name": branch.name})
         if row != (branch.id, branch.name, branch.head, branch.messages, branch.line):
             raise HeadMoved(f"Branch {branch.name!r} has moved on since it was read.")
 
@@ -254,15 +258,11 @@ class PathWriter:
         if self._session.one("line", {"line": line, "owner": key.owner}) is None:
             raise StoreProblem("This change was taken for one that was given up, and cleaned away; make it again.")
 
-    def _digest(self, key: StoryKey, step: Kept | Reuse) -> bytes:
+    def _find_digest(self, key: StoryKey, step: Kept | Reuse) -> bytes:
         if isinstance(step, Kept):
             return step.digest
-        row = self._session.one("entry_digest", {"entry": step.entry, "story": key.story, "owner": key.owner})
+        row = self._session.one("entry_digest", {"entry": step.entry, **key.values})
         if row is None:
             raise ValueError(f"entry {step.entry} is not of this story")
         digest: bytes = row[0]
         return digest
-
-
-def _at(key: StoryKey, parent: int) -> dict[str, object]:
-    return {"story": key.story, "parent": parent, "owner": key.owner}

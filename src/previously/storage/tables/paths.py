@@ -1,11 +1,9 @@
-"""Lines: how the path of a branch is kept so that reading its end, or any part, never walks the tree.
+"""Read paths: the messages at the positions of a branch, and the tree around them. Called inside a snapshot.
 
-A line holds path rows from its fork on; below the fork its parent's rows hold, and so on up. Each branch writes one
-line. Appending goes on in place. A change that takes rows away is done in place when they serve no other line and are
-few; otherwise the branch gets a new line, written in small transactions while readers still see the old one, and
-published with its head at once.
-
-Reading paths: what stands where on a branch, and the tree around it. Called inside a snapshot.
+A path is kept in lines, so that reading its end, or any part, never walks the tree. A line holds path rows from its
+fork on; below the fork its parent's rows hold, and so on up. Each branch writes one line. Appending goes on in place. A
+change that takes rows away is done in place when they serve no other line and are few; otherwise the branch gets a new
+line, written in small transactions while readers still see the old one, and published with its head at once.
 """
 
 from __future__ import annotations
@@ -16,9 +14,9 @@ from typing import Any
 
 from previously.core.align import KnownEntry
 from previously.core.path import OnPath
-from previously.storage.tables.damage import Damaged, there
+from previously.storage.tables.damage import Damaged, expect_row
 from previously.storage.tables.records import StoryKey
-from previously.storage.tables.rows import entry_of, known_of
+from previously.storage.tables.rows import read_entry, read_known
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 
@@ -40,29 +38,29 @@ class Lines:
 
     def segments(self, key: StoryKey, line: int, first: int, last: int) -> list[Segment]:
         """The lines that hold depths first to last of the path that ends in `line`, the deepest first."""
-        found: list[Segment] = []
+        segments: list[Segment] = []
         at: int | None = line
         while at is not None and last >= first:
-            parent, fork = self._line(key, at)
+            parent, fork = self._read_line(key, at)
             if last >= fork:
-                found.append(Segment(at, max(first, fork), last))
+                segments.append(Segment(at, max(first, fork), last))
                 last = fork - 1
             at = parent
-        return found
+        return segments
 
     def reaching(self, key: StoryKey, line: int, last: int) -> Iterator[Segment]:
         """Each line of the chain with the depths up to `last` that count on it, the deepest first; the first of a
         segment says nothing here."""
         at: int | None = line
         while at is not None and last >= 0:
-            parent, fork = self._line(key, at)
+            parent, fork = self._read_line(key, at)
             yield Segment(at, 0, last)
             at, last = parent, min(last, fork - 1)
 
     def rows(self, key: StoryKey, query: str, line: int, first: int, last: int) -> Iterator[Row]:
         """The rows of a path query over depths first to last, in order."""
         for segment in reversed(self.segments(key, line, first, last)):
-            yield from self._session.rows(query, _values(key, segment))
+            yield from self._session.rows(query, _list_values(key, segment))
 
     def digests(self, key: StoryKey, line: int, first: int, last: int) -> list[bytes]:
         """Digests at depths first to last."""
@@ -72,39 +70,39 @@ class Lines:
         """The line that holds this depth; None for the depth before the first."""
         if depth < 0:
             return None
-        held = self.segments(key, line, depth, depth)
-        return there(held[0] if held else None, f"the line with message {depth} of line {line}").line
+        segments = self.segments(key, line, depth, depth)
+        return expect_row(segments[0] if segments else None, f"the line with message {depth} of line {line}").line
 
     def node_at(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes, int]:
         """Node, its hash and its parent at a depth that exists."""
         holder = self.owner_of(key, line, depth)
         found = self._session.one("path_node", {"line": holder, "depth": depth, "owner": key.owner})
-        row = there(found, f"message {depth} of line {line}")
+        row = expect_row(found, f"message {depth} of line {line}")
         return row[0], row[1], row[2]
 
     def last_place(self, key: StoryKey, line: int, last: int, entry: int) -> int | None:
         """The last depth, `last` or before, where an entry stands; None if it stands nowhere."""
         for segment in self.segments(key, line, 0, last):
-            row = self._session.one("last_place", {**_values(key, segment), "entry": entry})
+            row = self._session.one("last_place", {**_list_values(key, segment), "entry": entry})
             if row is not None and row[0] is not None:
                 return int(row[0])
         return None
 
     def may_change(self, key: StoryKey, line: int, depth: int) -> bool:
-        """Whether rows of this line from `depth` on may be replaced in place."""
-        _, fork = self._line(key, line)
+        """Return whether rows of this line from `depth` on may be replaced in place."""
+        _, fork = self._read_line(key, line)
         values = {"line": line, "depth": depth, "owner": key.owner}
         return depth >= fork and self._session.one("line_serves_another", values) is None
 
-    def _line(self, key: StoryKey, line: int) -> tuple[int | None, int]:
+    def _read_line(self, key: StoryKey, line: int) -> tuple[int | None, int]:
         """Its parent, and where it forks from it."""
-        parent, fork = there(self._session.one("line", {"line": line, "owner": key.owner}), f"line {line}")
+        parent, fork = expect_row(self._session.one("line", {"line": line, "owner": key.owner}), f"line {line}")
         if parent is not None and parent >= line:
             raise Damaged(f"line {line}", f"goes on from line {parent}, which is younger")  # and might lead back here
         return parent, fork
 
 
-def _values(key: StoryKey, segment: Segment) -> dict[str, Any]:
+def _list_values(key: StoryKey, segment: Segment) -> dict[str, Any]:
     return {"line": segment.line, "first": segment.first, "last": segment.last, "owner": key.owner}
 
 
@@ -116,30 +114,30 @@ class PathReader:
         self._lines = lines
 
     def span(self, key: StoryKey, branch: BranchRow, first: int, last: int) -> list[OnPath]:
-        """What stands at positions first to last, as far as the path has them."""
+        """Return the messages at positions first to last, as far as the path has them."""
         within = max(first, 0), min(last, branch.messages - 1)
-        return [_on_path(row) for row in self._lines.rows(key, "path_span", branch.line, *within)]
+        return [_read_on_path(row) for row in self._lines.rows(key, "path_span", branch.line, *within)]
 
     def known(self, key: StoryKey, branch: BranchRow) -> list[KnownEntry]:
         """The whole path as alignment needs it."""
-        return [known_of(row) for row in self._lines.rows(key, "path_known", branch.line, 0, branch.messages - 1)]
+        return [read_known(row) for row in self._lines.rows(key, "path_known", branch.line, 0, branch.messages - 1)]
 
     def siblings(self, key: StoryKey, branch: BranchRow, position: int) -> list[OnPath]:
         """All that ever stood at a position after the same messages, the oldest first."""
         _, _, parent = self._lines.node_at(key, branch.line, position)
-        values = {"story": key.story, "owner": key.owner, "parent": parent}
-        return [_on_path(row) for row in self._session.rows("node_siblings", values)]
+        values = {**key.values, "parent": parent}
+        return [_read_on_path(row) for row in self._session.rows("node_siblings", values)]
 
     def position_of(self, key: StoryKey, branch: BranchRow, node: int) -> int | None:
         """The last place on the branch where the entry of a node stands."""
-        found = self._session.one("node_entry", {"node": node, "story": key.story, "owner": key.owner})
-        return None if found is None else self._lines.last_place(key, branch.line, branch.messages - 1, found[0])
+        row = self._session.one("node_entry", {"node": node, **key.values})
+        return None if row is None else self._lines.last_place(key, branch.line, branch.messages - 1, row[0])
 
     def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
         """The last messages of the path that ends in a node, in order."""
-        values = {"node": node, "most": most, "story": key.story, "owner": key.owner}
-        return [_on_path(row) for row in self._session.rows("leading_to", values)]
+        values = {"node": node, "most": most, **key.values}
+        return [_read_on_path(row) for row in self._session.rows("leading_to", values)]
 
 
-def _on_path(row: Row) -> OnPath:
-    return OnPath(row[0], row[1], row[2], entry_of(row[3:]))
+def _read_on_path(row: Row) -> OnPath:
+    return OnPath(row[0], row[1], row[2], read_entry(row[3:]))

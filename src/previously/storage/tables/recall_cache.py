@@ -1,16 +1,11 @@
-"""What recall has read of indexes, kept in the memory of a process. Used by any thread.
+"""Parts of indexes and paths that recall has read, kept in the memory of a process. Used by any thread.
 
 A block that is behind the last indexed entry does not change, unless what is known of an entry does, and then the
 story's row in `recall_state` says so. So a turn reads the newest block, and the blocks of words that were not asked for
 lately: at 100,000 messages a view took twice the time of one at 1,000 while all of them were read for each question.
 
-What must stay true: what is kept under a stamp is what a snapshot of that stamp would read, up to the block given.
-
-The paths that recall was asked of last, and their stories' indexes, kept in the memory of a process. Used by any
-thread.
-
-Owns which are kept and for how long; how they are read, and checked against what a path is now, is the business of
-`index_reading`.
+The blocks kept under a stamp are those that a snapshot of that stamp would read, up to the block given. This module
+decides what is kept and for how long; `recall_index` reads it and checks it against the path as it is now.
 """
 
 from __future__ import annotations
@@ -29,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MOST_INDEXES = 16
-"""Stories that are kept something of, as many as paths."""
+"""Stories of which something is kept: as many as paths."""
 
 MOST_POSTING_BYTES = 4_000_000
 """Bytes of postings kept of a story: some eighty words that every fifth of 100,000 messages says."""
@@ -39,7 +34,7 @@ MOST_VECTORS = 8_192
 them are compared with."""
 
 Stamp: TypeAlias = tuple[str | None, int, int, str]
-"""When the story was begun, the index's version, its count of changes, and whose vectors it has."""
+"""The time at which the story was begun, the index's version, its count of changes, and whose vectors it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +46,17 @@ class Complete:
 
     def upto(self, last: int, read: Sequence[Block]) -> tuple[list[Block], Complete]:
         """Return all blocks up to one, given those read from where this ends on, and what of them is complete."""
-        found = [*(block for block in self.blocks if block[0] < last), *read]
+        blocks = [*(block for block in self.blocks if block[0] < last), *read]
         if last <= self.below:
-            return found, self
-        return found, Complete(last, tuple(block for block in found if block[0] < last))
+            return blocks, self
+        return blocks, Complete(last, tuple(block for block in blocks if block[0] < last))
 
 
 NOTHING = Complete()
 
 
 class KeptIndex:
-    """What was read of one story's index under one stamp."""
+    """The parts of one story's index that were read under one stamp."""
 
     def __init__(self, stamp: Stamp) -> None:
         self.stamp = stamp
@@ -80,10 +75,10 @@ class KeptIndex:
         """Keep postings in place of what was kept of their terms; of too many, those asked for longest ago go."""
         with self._lock:
             for term, complete in found.items():
-                self._bytes += _size(complete) - _size(self._postings.pop(term, NOTHING))
+                self._bytes += _measure(complete) - _measure(self._postings.pop(term, NOTHING))
                 self._postings[term] = complete
             while self._bytes > MOST_POSTING_BYTES:
-                self._bytes -= _size(self._postings.popitem(last=False)[1])
+                self._bytes -= _measure(self._postings.popitem(last=False)[1])
 
     def vectors(self, entries: Sequence[int]) -> dict[int, bytes]:
         """Return those of these vectors that are kept."""
@@ -122,13 +117,13 @@ class KeptIndexes:
             self._kept.pop(key, None)
 
 
-def _size(complete: Complete) -> int:
+def _measure(complete: Complete) -> int:
     # A block costs its bytes and some hundred more for the objects around them.
     return sum(len(data) + 100 for _, data in complete.blocks)
 
 
 MOST_PATHS = 16
-"""Paths that are kept: two or three megabytes each where a story has 100,000 messages."""
+"""A path takes two or three megabytes where a story has 100,000 messages: so all of them stay below 50 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +131,7 @@ class KeptPath:
     """A path: its nodes, and the entries of these."""
 
     begun: str | None
-    """When its story was begun: after a story was forgotten its ids may be given again."""
+    """The time at which its story was begun: after a story was forgotten its ids may be given again."""
     nodes: Ids
     entries: PathEntries
 

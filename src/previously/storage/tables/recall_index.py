@@ -1,21 +1,16 @@
-"""Indexing what is new, in batches. Called inside a snapshot or a transaction.
+"""Write the index of a story in batches, and read it for recall. Called inside a snapshot or a transaction.
 
 A batch is read and computed where nobody waits for it (`read_batch`), then written in one short transaction
-(`keep_batch`), which keeps it only if the story's state is still that in which it was read. What a batch says of a term
-in a block is joined before it is written, so that a thousand messages touch a row once and not for each message.
+(`keep_batch`), which keeps it only if the story's state is still that in which it was read. All that a batch says of a
+term in a block is joined before it is written, so that a thousand messages touch a row once and not for each message.
+An entry is never indexed twice, whoever else indexes; after a crash the index is as it was before or after a batch. A
+new `INDEX_VERSION` begins at the first entry: a block is emptied when it is first written to, and blocks not written to
+yet lie behind `through`.
 
-What must stay true: an entry is never indexed twice, whoever else is at it; after a crash the index is what it was
-before or after a batch. A new `INDEX_VERSION` begins at the first entry: a block is emptied when it is first written
-to, and what was not written to yet lies behind `through`.
-
-The index of a story as recall reads it from tables, and the entries of a path. Called inside a snapshot.
-
-To read the ids of a path takes as long as the path is; but a node always has the same messages before it. So the ids
-of a path are kept, per process, with those of its nodes; of a path that has changed only what comes after the last node
-they have in common is read, which is found by halving. Of the index, what does not change is kept (`kept_index`).
-
-What must stay true: `path_entries` and `story_index` give what holds at the moment of the snapshot, whatever was kept
-before.
+To read the ids of a path takes as long as the path is; but a node always has the same messages before it. So a process
+keeps the ids of a path with those of its nodes. Of a path that has changed it reads only the part after the last node
+they have in common, which it finds by halving. Blocks of the index that do not change are kept too (`recall_cache`).
+`read_path_entries` and `open_story_index` give the state at the moment of the snapshot, whatever was kept before.
 """
 
 from __future__ import annotations
@@ -31,18 +26,18 @@ from previously.recall.index import INDEX_VERSION, Block, Ids, find_block, index
 from previously.recall.outline import PathEntries
 from previously.recall.search import InMemoryIndex, StoryIndex
 from previously.recall.vectors import WordTable
-from previously.storage.tables.index_state import MOST_WAITING, IndexState, keep_state, read_state, values_of
+from previously.storage.tables.index_state import MOST_WAITING, keep_state, read_state
 from previously.storage.tables.paths import Lines, Segment
 from previously.storage.tables.recall_cache import KeptIndex, KeptIndexes, KeptPath, KeptPaths
-from previously.storage.tables.records import StoryKey
-from previously.storage.tables.rows import entry_of
+from previously.storage.tables.records import IndexState, StoryKey
+from previously.storage.tables.rows import read_entry
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is new of some entries, joined by block."""
+    """The new records of some entries, joined by block."""
 
     read: IndexState | None
     """The state in which it was read."""
@@ -55,7 +50,7 @@ class Batch:
     vectors: Sequence[tuple[int, bytes]]
     speakers: Collection[str]
     waiting: int
-    """How many entries are not indexed after it."""
+    """The number of entries that are not indexed after it."""
 
 
 def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: int) -> Batch | None:
@@ -63,11 +58,11 @@ def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: i
     begun, read = read_state(session, key)
     if begun is None:
         return None
-    start = _start(read, table)
+    start = _choose_start(read, table)
     if read is None:
         return Batch(None, start, start, {}, {}, (), (), 0)
     after = start.through if table is None else min(start.through, start.vectors_through)
-    rows = session.rows("entries_to_index", {"after": after, "most": most, **values_of(key)})
+    rows = session.rows("entries_to_index", {"after": after, "most": most, **key.values})
     if not rows and start == read:
         return None
     postings: defaultdict[tuple[int, str], bytearray] = defaultdict(bytearray)
@@ -76,7 +71,7 @@ def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: i
     speakers: set[str] = set()
     last = after
     for row in rows:
-        entry = entry_of(row)
+        entry = read_entry(row)
         indexed = index_entry(entry.id, read_entry_facts(entry), table)
         if entry.id > start.through:
             for term, record in indexed.postings.items():
@@ -93,7 +88,7 @@ def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: i
     )
     waiting = 0
     if len(rows) == most:
-        counted = session.one("count_to_index", {"after": last, "most": MOST_WAITING, **values_of(key)})
+        counted = session.one("count_to_index", {"after": last, "most": MOST_WAITING, **key.values})
         waiting = counted[0] if counted else 0
     return Batch(read, start, end, postings, facts, vectors, speakers, waiting)
 
@@ -102,11 +97,11 @@ def keep_batch(session: Session, key: StoryKey, batch: Batch) -> bool:
     """Write a batch; False if it has to be read anew, because the story was indexed, or changed, meanwhile."""
     _, now = read_state(session, key)
     if now is None:
-        session.run("insert_recall_state", {"version": INDEX_VERSION, **values_of(key)})
+        session.run("insert_recall_state", {"version": INDEX_VERSION, **key.values})
     if now is None or now != batch.read:
         return False
     start, end = batch.start, batch.end
-    own = {"first": find_block(start.through) + 1, "last": find_block(end.through), **values_of(key)}
+    own = {"first": find_block(start.through) + 1, "last": find_block(end.through), **key.values}
     session.run("delete_postings", own)
     session.run("delete_facts", own)
     session.many(
@@ -122,7 +117,7 @@ def keep_batch(session: Session, key: StoryKey, batch: Batch) -> bool:
     return True
 
 
-def _start(state: IndexState | None, table: WordTable | None) -> IndexState:
+def _choose_start(state: IndexState | None, table: WordTable | None) -> IndexState:
     """The state to go on from: what another version made does not count, nor do the vectors of another table."""
     if state is None:
         return IndexState(INDEX_VERSION)
@@ -133,7 +128,7 @@ def _start(state: IndexState | None, table: WordTable | None) -> IndexState:
     return state
 
 
-def story_index(session: Session, key: StoryKey, indexes: KeptIndexes) -> StoryIndex:
+def open_story_index(session: Session, key: StoryKey, indexes: KeptIndexes) -> StoryIndex:
     """The index of a story; an empty one where it was not indexed, or by another version."""
     begun, state = read_state(session, key)
     if state is None or state.version != INDEX_VERSION:
@@ -148,7 +143,7 @@ class _TableIndex:
     def __init__(self, session: Session, key: StoryKey, state: IndexState, kept: KeptIndex) -> None:
         self._session = session
         self._last = find_block(state.through)
-        self._asked = values_of(key)
+        self._asked = key.values
         self._vectors_through = state.vectors_through
         self._kept = kept
 
@@ -163,9 +158,9 @@ class _TableIndex:
             values = {**self._asked, "first": first, "last": self._last, "terms": json.dumps(asked, ensure_ascii=False)}
             for term, block, data in self._session.rows("postings", values):
                 read[term].append((block, data))
-        found = {term: complete.upto(self._last, read[term]) for term, complete in kept.items()}
-        self._kept.keep_postings({term: complete for term, (_, complete) in found.items()})
-        return {term: blocks for term, (blocks, _) in found.items() if blocks}
+        postings = {term: complete.upto(self._last, read[term]) for term, complete in kept.items()}
+        self._kept.keep_postings({term: complete for term, (_, complete) in postings.items()})
+        return {term: blocks for term, (blocks, _) in postings.items() if blocks}
 
     def facts(self) -> Sequence[Block]:
         """The blocks of facts."""
@@ -179,12 +174,12 @@ class _TableIndex:
     def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
         """The vectors of these entries."""
         asked = [entry for entry in entries if entry <= self._vectors_through]
-        found = self._kept.vectors(asked)
-        missing = json.dumps([entry for entry in asked if entry not in found])
+        vectors = self._kept.vectors(asked)
+        missing = json.dumps([entry for entry in asked if entry not in vectors])
         values = {**self._asked, "last": self._vectors_through, "entries": missing}
         read: dict[int, bytes] = dict(self._session.rows("vectors", values))
         self._kept.keep_vectors(read)
-        return found | read
+        return vectors | read
 
     def speakers(self) -> Iterable[str]:
         """The names that speak in the story."""
@@ -192,11 +187,11 @@ class _TableIndex:
 
 
 def _can_be_kept(term: str) -> bool:
-    """Whether a database can hold it: what a question may hold, and no message."""
+    """Return whether a database can hold the term. A question may hold others; a message never does."""
     return "\x00" not in term and not any("\ud800" <= letter <= "\udfff" for letter in term)
 
 
-def path_entries(session: Session, key: StoryKey, branch: BranchRow, paths: KeptPaths) -> PathEntries:
+def read_path_entries(session: Session, key: StoryKey, branch: BranchRow, paths: KeptPaths) -> PathEntries:
     """The entries of a branch's path."""
     begun, _ = read_state(session, key)
     kept = paths.get(key, branch.name)
@@ -231,18 +226,18 @@ class _Path:
         return found
 
     def common(self, nodes: Ids) -> int:
-        """How many nodes this path and another have in common, from the front. Looks at the end first: most paths
+        """Count the nodes that this path and another have in common, from the front. Looks at the end first: most paths
         have grown there, or have a few messages replaced."""
         low, high, step = 0, min(len(nodes), self._messages), 1  # the first `low` are in common, none from `high` on
         while low < high:
             at = max(low, high - step) if step else (low + high) // 2
-            if self._node(at) == nodes[at]:
+            if self._read_node(at) == nodes[at]:
                 low, step = at + 1, 0
             else:
                 high, step = at, 2 * step
         return low
 
-    def _node(self, depth: int) -> int:
+    def _read_node(self, depth: int) -> int:
         segment = next(one for one in self._segments if one.first <= depth)
         return int(self._read(segment, depth, depth)[0][0])
 

@@ -17,7 +17,7 @@ class RecipeTable:
 
     def keep(self, key: StoryKey, recipe: KeptRecipe, seen: bytes) -> None:
         """Keep a recipe, and the text of its epoch if it is not there yet; no-op unless its node has the hash seen."""
-        of = {"story": key.story, "owner": key.owner}
+        of = key.values
         row = self._session.one("node_hash", {"node": recipe.node, **of})
         if row is None or row[0] != seen:
             return
@@ -41,7 +41,7 @@ class RecipeTable:
 
     def of(self, key: StoryKey, reader: str, asked: str | None, most: int, first: int, last: int) -> list[KeptRecipe]:
         """Those of a reader at these positions, the furthest first."""
-        values = {"story": key.story, "owner": key.owner, "reader": reader, "most": most, "first": first, "last": last}
+        values = {**key.values, "reader": reader, "most": most, "first": first, "last": last}
         if asked is None:
             rows = self._session.rows("recipes_of_reader", values)
         else:
@@ -49,5 +49,5 @@ class RecipeTable:
         return [KeptRecipe(*row) for row in rows]
 
     def all_witnessed(self, key: StoryKey) -> bool:
-        """Whether no message says who witnessed it."""
-        return self._session.one("witnessed_entry", {"story": key.story, "owner": key.owner}) is None
+        """Return whether no message says who witnessed it."""
+        return self._session.one("witnessed_entry", key.values) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 MAIN = "main"
 """The branch every story begins with."""
@@ -19,6 +20,11 @@ class StoryKey:
 
     owner: str
     story: int
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values that every query about a story asks for."""
+        return {"story": self.story, "owner": self.owner}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was destroyed."""
+    """Counts of destroyed rows."""
 
     entries: int
     versions: int
@@ -64,3 +70,23 @@ class Forgotten:
 
 Traces = Mapping[bytes, Collection[bytes]]
 """Digests of entries, each with the hashes of its nodes."""
+
+
+NO_ENTRY = -1
+"""Before the first entry of any story."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """The progress of a story's index."""
+
+    version: int
+    """Of what is computed and how it is kept."""
+    word_table: str = ""
+    """Whose vectors are kept; empty = none."""
+    through: int = NO_ENTRY
+    """The last entry that is indexed."""
+    vectors_through: int = NO_ENTRY
+    """The last entry whose vector is kept, if it has one. A process that has no table of vectors lets it lag."""
+    changes: int = 0
+    """Grows whenever what is known of an entry changes."""

@@ -26,7 +26,7 @@ from previously.core.messages import (
 )
 from previously.core.path import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
-from previously.storage.tables.damage import decoding
+from previously.storage.tables.damage import mark_decoder
 
 Row = Sequence[Any]
 
@@ -42,11 +42,11 @@ _NAMES = {kind: name for name, kind in _PARTS.items()}
 _ROLES = {role.value: role for role in Role}
 
 
-def entry_row(entry: int, owner: str, story: int, draft: Draft, replaces: int | None) -> tuple[Any, ...]:
+def write_entry(entry: int, owner: str, story: int, draft: Draft, replaces: int | None) -> tuple[Any, ...]:
     """The columns of a new entry."""
     message = draft.message
-    text, parts = _body(message)
-    witnesses = None if message.witnesses is None else _json(list(message.witnesses))
+    text, parts = _write_body(message)
+    witnesses = None if message.witnesses is None else _write_json(list(message.witnesses))
     return (
         entry,
         owner,
@@ -58,45 +58,45 @@ def entry_row(entry: int, owner: str, story: int, draft: Draft, replaces: int | 
         witnesses,
         digest(message),
         match_key(message),
-        *attribute_columns(draft.attributes),
+        *write_attributes(draft.attributes),
         replaces,
     )
 
 
-def attribute_columns(attributes: Attributes) -> tuple[str | None, str | None, str | None, int]:
+def write_attributes(attributes: Attributes) -> tuple[str | None, str | None, str | None, int]:
     """at, source_id, extra, hidden."""
-    extra = _json(dict(attributes.extra)) if attributes.extra else None
+    extra = _write_json(dict(attributes.extra)) if attributes.extra else None
     return attributes.at, attributes.source_id, extra, int(attributes.hidden)
 
 
-def attributes_of(at: str | None, source_id: str | None, extra: str | None, hidden: int) -> Attributes:
+def read_attributes(at: str | None, source_id: str | None, extra: str | None, hidden: int) -> Attributes:
     """The attributes those columns hold."""
     if at is None and source_id is None and extra is None and not hidden:
         return NO_ATTRIBUTES
     return Attributes(at, source_id, json.loads(extra) if extra else {}, bool(hidden))
 
 
-@decoding("a message")
-def entry_of(row: Row) -> Entry:
+@mark_decoder("a message")
+def read_entry(row: Row) -> Entry:
     """id, role, speaker, text, parts, witnesses, digest, at, source_id, extra, hidden, replaces."""
     entry, role, speaker, text, parts, witnesses, entry_digest, *attributes, replaces = row
     message = Message(
         _ROLES[role],
-        (Text(text),) if text is not None else tuple(_part(item) for item in json.loads(parts)),
+        (Text(text),) if text is not None else tuple(_read_part(item) for item in json.loads(parts)),
         speaker,
         None if witnesses is None else tuple(json.loads(witnesses)),
     )
-    return Entry(entry, message, entry_digest, attributes_of(*attributes), replaces)
+    return Entry(entry, message, entry_digest, read_attributes(*attributes), replaces)
 
 
-@decoding("a message")
-def known_of(row: Row) -> KnownEntry:
+@mark_decoder("a message")
+def read_known(row: Row) -> KnownEntry:
     """id, digest, match_key, role, at, source_id, extra, hidden."""
     entry, entry_digest, key, role, *attributes = row
-    return KnownEntry(entry, entry_digest, key, attributes_of(*attributes), _ROLES[role])
+    return KnownEntry(entry, entry_digest, key, read_attributes(*attributes), _ROLES[role])
 
 
-def version_row(owner: str, story: int, version: NewVersion, firm: bool) -> tuple[Any, ...]:
+def write_version(owner: str, story: int, version: NewVersion, firm: bool) -> tuple[Any, ...]:
     """The columns of a new version, id left out."""
     return (
         owner,
@@ -120,18 +120,18 @@ def version_row(owner: str, story: int, version: NewVersion, firm: bool) -> tupl
         version.cost.calls,
         version.cost.input_tokens,
         version.cost.output_tokens,
-        _json(list(version.shed)),
-        _json(list(version.unverified)),
+        _write_json(list(version.shed)),
+        _write_json(list(version.unverified)),
         version.anchor,
         version.reach,
-        _json(list(version.commitments)),
+        _write_json(list(version.commitments)),
         int(firm),
         version.first,
     )
 
 
-@decoding("a text of the memory")
-def version_of(row: Row) -> Version:
+@mark_decoder("a text of the memory")
+def read_version(row: Row) -> Version:
     """The version that a row of the `versions` query holds."""
     ident, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, *rest = row
     model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, *ending = rest
@@ -154,31 +154,31 @@ def version_of(row: Row) -> Version:
             prompt_hash=prompt_hash,
             cost=Cost(calls, input_tokens, output_tokens),
             replaces=replaces or None,
-            shed=_texts(shed),
-            unverified=_texts(unverified),
+            shed=_read_texts(shed),
+            unverified=_read_texts(unverified),
             anchor=anchor,
             reach=reach,
-            commitments=_texts(commitments),
+            commitments=_read_texts(commitments),
             first=first_digest,
         ),
         bool(firm),
     )
 
 
-def _body(message: Message) -> tuple[str | None, str | None]:
+def _write_body(message: Message) -> tuple[str | None, str | None]:
     if len(message.parts) == 1 and isinstance(message.parts[0], Text):
         return message.parts[0].text, None
     items = [{"kind": _NAMES[type(part)], **list_fields(part)} for part in message.parts]
-    return None, _json(items)
+    return None, _write_json(items)
 
 
-def _part(item: dict[str, str]) -> Part:
+def _read_part(item: dict[str, str]) -> Part:
     return _PARTS[item.pop("kind")](**item)
 
 
-def _json(value: object) -> str:
+def _write_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _texts(listed: str) -> tuple[str, ...]:
+def _read_texts(listed: str) -> tuple[str, ...]:
     return () if listed == "[]" else tuple(json.loads(listed))

@@ -1,4 +1,4 @@
-"""What the tables ask of a database: named queries inside a transaction that somebody else has begun and will end."""
+"""The session that tables need: named queries inside a transaction that the caller has begun and will end."""
 
 from __future__ import annotations
 

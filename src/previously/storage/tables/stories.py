@@ -1,7 +1,7 @@
-"""The story and branch tables, and what is kept beside them: moves, leases, header, settings, budget. Called inside a
-transaction or snapshot.
+"""The story and branch tables, and the tables beside them: moves, leases, header, settings, budget.
 
-What recognising a story asks of a store: in which of an owner's stories certain messages occur.
+Also finds the stories of an owner in which certain messages occur, so that a client's story can be recognised. Called
+inside a transaction or snapshot.
 """
 
 from __future__ import annotations
@@ -9,14 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from previously.core.errors import UnknownBranch
 from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
 from previously.storage.tables.session import Row, Session
-
-if TYPE_CHECKING:
-    from previously.storage.tables.records import StoryKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,7 @@ class BranchRow:
 
     @property
     def info(self) -> BranchInfo:
-        """What callers of the store see of it."""
+        """Return the branch as callers of the store see it."""
         return BranchInfo(self.name, self.head, self.messages)
 
 
@@ -43,12 +40,12 @@ class StoryTable:
 
     def all(self, owner: str) -> list[StoryInfo]:
         """The owner's stories by name."""
-        return [_story(owner, row) for row in self._session.rows("stories", {"owner": owner})]
+        return [_read_story(owner, row) for row in self._session.rows("stories", {"owner": owner})]
 
     def named(self, owner: str, name: str) -> StoryInfo | None:
         """The owner's story of that name."""
         row = self._session.one("story_named", {"owner": owner, "name": name})
-        return _story(owner, row) if row else None
+        return _read_story(owner, row) if row else None
 
     def create(self, owner: str, name: str, at: str) -> StoryInfo:
         """A new story with an empty branch, or the one that exists."""
@@ -61,83 +58,79 @@ class StoryTable:
             )
             branch = self._session.run("insert_branch", {**values, "line": line})
             self._session.run("set_active", {**values, "branch": branch})
-        found = self.named(owner, name)
-        assert found is not None
-        return found
+        existing = self.named(owner, name)
+        assert existing is not None
+        return existing
 
     def holding(self, owner: str, match_keys: Collection[bytes]) -> list[Holding]:
         """The owner's stories in which messages with these keys occur."""
         values = {"owner": owner, "keys": json.dumps([key.hex() for key in match_keys]), "most": MOST_HOLDINGS}
-        found: dict[tuple[StoryKey, str], set[bytes]] = {}
+        holders: dict[tuple[StoryKey, str], set[bytes]] = {}
         for story, name, held in self._session.rows("stories_holding", values):
-            found.setdefault((StoryKey(owner, story), name), set()).add(bytes(held))
-        return ranked(found)
+            holders.setdefault((StoryKey(owner, story), name), set()).add(bytes(held))
+        return rank_holdings(holders)
 
     def branches(self, key: StoryKey) -> list[BranchInfo]:
         """Every branch, the oldest first."""
-        return [BranchInfo(*row) for row in self._session.rows("branches", _values(key))]
+        return [BranchInfo(*row) for row in self._session.rows("branches", key.values)]
 
     def branch(self, key: StoryKey, name: str | None) -> BranchRow:
         """The branch of that name, or the active one; `UnknownBranch` if there is none."""
         if name is None:
-            row = self._session.one("active_branch", _values(key))
+            row = self._session.one("active_branch", key.values)
         else:
-            row = self._session.one("branch_named", {**_values(key), "name": name})
+            row = self._session.one("branch_named", {**key.values, "name": name})
         if row is None:
             raise UnknownBranch(name or "", tuple(branch.name for branch in self.branches(key)))
         return BranchRow(*row)
 
     def switch(self, key: StoryKey, name: str) -> BranchInfo:
         """Make a branch the active one."""
-        found = self.branch(key, name)
-        self._session.run("set_active", {**_values(key), "branch": found.id})
-        return found.info
+        branch = self.branch(key, name)
+        self._session.run("set_active", {**key.values, "branch": branch.id})
+        return branch.info
 
     def moves(self, key: StoryKey) -> list[Move]:
         """Every move of a head, the oldest first."""
-        return [Move(*row) for row in self._session.rows("moves", _values(key))]
+        return [Move(*row) for row in self._session.rows("moves", key.values)]
 
     def last_changes(self, owner: str) -> dict[int, str]:
-        """When a head of each story last moved."""
+        """Return the time at which a head last moved, by story."""
         rows = self._session.rows("last_changes", {"owner": owner})
         return {story: at for story, at in rows if at is not None}
 
     def has_receipt(self, key: StoryKey, receipt: str) -> bool:
-        """Whether a change with this receipt was made."""
-        return self._session.one("receipt", {**_values(key), "key": receipt}) is not None
+        """Return whether a change with this receipt was made."""
+        return self._session.one("receipt", {**key.values, "key": receipt}) is not None
 
     def take_lease(self, key: StoryKey, work: str, holder: str, now: str, until: str) -> bool:
-        """Whether the holder has the lease now."""
+        """Take a lease unless another holder has it; return whether the holder has it now."""
         expect_story(self._session, key)
-        values = {**_values(key), "work": work, "holder": holder, "now": now, "until": until}
+        values = {**key.values, "work": work, "holder": holder, "now": now, "until": until}
         self._session.run("take_lease", values)
         return self._session.one("lease", values) == (holder, until)
 
     def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
         """Give a lease back, if it is held."""
-        self._session.run("give_lease", {**_values(key), "work": work, "holder": holder})
+        self._session.run("give_lease", {**key.values, "work": work, "holder": holder})
 
     def kept(self, key: StoryKey, what: str) -> str:
         """The `header`, the `settings` or the `usage`, as JSON."""
-        row = self._session.one(what, _values(key))
+        row = self._session.one(what, key.values)
         return str(row[0]) if row else "{}"
 
     def keep(self, key: StoryKey, what: str, value: str | int) -> None:
         """Keep the `header`, the `settings`, the `usage` or the `budget_tokens`."""
-        self._session.run(f"set_{what}", {**_values(key), what: value})
+        self._session.run(f"set_{what}", {**key.values, what: value})
 
 
 def expect_story(session: Session, key: StoryKey) -> None:
     """`KeyError` unless the owner has such a story: nothing may be kept under the number of another's."""
-    if session.one("settings", _values(key)) is None:
+    if session.one("settings", key.values) is None:
         raise KeyError(key)
 
 
-def _values(key: StoryKey) -> dict[str, Any]:
-    return {"story": key.story, "owner": key.owner}
-
-
-def _story(owner: str, row: Row) -> StoryInfo:
+def _read_story(owner: str, row: Row) -> StoryInfo:
     story, name, budget_tokens, branch, head, messages, branches = row
     return StoryInfo(StoryKey(owner, story), name, BranchInfo(branch, head, messages), branches, budget_tokens)
 
@@ -153,13 +146,14 @@ class StoryRow:
     settings: str
 
 
-def story_rows(session: Session, owner: str) -> list[StoryRow]:
+def read_story_rows(session: Session, owner: str) -> list[StoryRow]:
     """Every story of an owner."""
     return [StoryRow(*row) for row in session.rows("check_stories", {"owner": owner})]
 
 
 MOST_HOLDINGS = 2_000
-"""How many pairs of a story and a message are looked at: what occurs in so many stories recognises none."""
+"""The most pairs of a story and a message that are looked at: a message that occurs in so many stories recognises
+none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +166,7 @@ class Holding:
     """Of those that were asked for."""
 
 
-def ranked(found: dict[tuple[StoryKey, str], set[bytes]]) -> list[Holding]:
+def rank_holdings(found: dict[tuple[StoryKey, str], set[bytes]]) -> list[Holding]:
     """Stories with what they hold, in the order of `holding`."""
     holdings = [Holding(key, name, frozenset(keys)) for (key, name), keys in found.items()]
     return sorted(holdings, key=lambda one: (-len(one.match_keys), -one.key.story))

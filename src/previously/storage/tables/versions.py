@@ -25,11 +25,11 @@ from previously.core.versions import (
     supersedes,
 )
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.damage import there
+from previously.storage.tables.damage import expect_row
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.paths import Lines
 from previously.storage.tables.records import StoryKey
-from previously.storage.tables.rows import version_of, version_row
+from previously.storage.tables.rows import read_version, write_version
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow, expect_story
 
@@ -51,26 +51,26 @@ class VersionTable:
         """Keep several. All are checked before the first is kept, so that none can go on from another, and one that is
         refused costs no ids."""
         expect_story(self._session, key)
-        befores = [self._found_before(key, version) for version in versions]
-        return [self._kept(key, version, before) for version, before in zip(versions, befores, strict=True)]
+        befores = [self._find_before(key, version) for version in versions]
+        return [self._keep(key, version, before) for version, before in zip(versions, befores, strict=True)]
 
-    def _found_before(self, key: StoryKey, version: NewVersion) -> Version | None:
+    def _find_before(self, key: StoryKey, version: NewVersion) -> Version | None:
         """Return what a new version goes on from; refuse it if it cannot be kept."""
         before = self.find(key, version.before) if version.before else None
-        if check_version(version, before).anchor and not has_read(version, self._run_at(key, version)):
+        if check_version(version, before).anchor and not has_read(version, self._read_run(key, version)):
             raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")
         return before
 
-    def _kept(self, key: StoryKey, version: NewVersion, before: Version | None) -> Version:
+    def _keep(self, key: StoryKey, version: NewVersion, before: Version | None) -> Version:
         firm = is_firm(version, before)
         while version.status not in NEVER_IN_FORCE:
-            existing = self._same_fold(key, version)
+            existing = self._find_same_fold(key, version)
             if existing is None:
                 break
             if not supersedes(existing, firm=firm):
                 return existing
             version = replace(version, replaces=existing.id)
-        row = version_row(key.owner, key.story, version, firm)
+        row = write_version(key.owner, key.story, version, firm)
         new = Version(self._session.run("insert_version", row), version, firm)
         self._cover.in_force(key, [new])
         return new
@@ -83,48 +83,48 @@ class VersionTable:
         if Status.FORGOTTEN in (status, old.made.status):
             raise BadInput(f"Version {ident} was forgotten, or is to be: that is no status to give.")
         if old.made.status in NEVER_IN_FORCE and status not in NEVER_IN_FORCE:
-            other = self._same_fold(key, old.made)
+            other = self._find_same_fold(key, old.made)
             if other is not None:
                 raise BadInput(f"Version {ident} was not in force, and version {other.id} made in its place.")
         new = restate(old, status, reason)
-        values = {"version": ident, "story": key.story, "owner": key.owner}
+        values = {"version": ident, **key.values}
         self._session.run("set_status", {**values, "status": status.value, "reason": new.made.reason})
         if old.made.status in IN_FORCE and status not in IN_FORCE:
-            self._cover.out_of_force(key, self._built_on(key, ident))
+            self._cover.out_of_force(key, self._find_built_on(key, ident))
         if old.made.status not in IN_FORCE and status in IN_FORCE:
-            self._cover.in_force(key, [self.get(key, one) for one in self._built_on(key, ident)])
+            self._cover.in_force(key, [self.get(key, one) for one in self._find_built_on(key, ident)])
         return new
 
     def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
         """Make versions, and all that were built on them, firm no more."""
-        loose = sorted({built for version in versions for built in self._built_on(key, version)})
+        loose = sorted({built for version in versions for built in self._find_built_on(key, version)})
         self._session.many("loosen_version", ((version, key.owner) for version in loose))
         self._cover.loosen(key, loose)
 
     def find(self, key: StoryKey, version: int) -> Version | None:
         """The story's version of that id."""
-        row = self._session.one("version", {"version": version, "story": key.story, "owner": key.owner})
-        return version_of(row) if row else None
+        row = self._session.one("version", {"version": version, **key.values})
+        return read_version(row) if row else None
 
     def get(self, key: StoryKey, version: int) -> Version:
         """The version of that id, which exists."""
-        return there(self.find(key, version), f"version {version}")
+        return expect_row(self.find(key, version), f"version {version}")
 
     def all(self, key: StoryKey) -> list[Version]:
         """Every version of a story, the oldest first."""
-        return [version_of(row) for row in self._session.rows("versions", {"story": key.story, "owner": key.owner})]
+        return [read_version(row) for row in self._session.rows("versions", key.values)]
 
     def newest(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, beyond: int) -> list[Version]:
         """The newest versions of a kind, scope and status that stand for more than `beyond` messages, newest first."""
         asked = {"kind": kind.value, "scope": scope, "status": status.value, "most": most, "beyond": beyond}
-        rows = self._session.rows("newest_versions", {**asked, "story": key.story, "owner": key.owner})
-        return [version_of(row) for row in rows]
+        rows = self._session.rows("newest_versions", {**asked, **key.values})
+        return [read_version(row) for row in rows]
 
     def notes(self, key: StoryKey, kind: Kind, scope: str, firsts: Sequence[bytes]) -> list[Version]:
         """Those in force of a kind and scope whose first message has one of these digests, oldest first."""
         asked = {"kind": kind.value, "scope": scope, "firsts": json.dumps([first.hex() for first in firsts if first])}
-        rows = self._session.rows("notes", {**asked, "story": key.story, "owner": key.owner})
-        return [version_of(row) for row in rows]
+        rows = self._session.rows("notes", {**asked, **key.values})
+        return [read_version(row) for row in rows]
 
     def live(
         self, key: StoryKey, branch: BranchRow, kind: Kind, asked: Sequence[tuple[str, int | None]], *, firm: bool
@@ -142,22 +142,22 @@ class VersionTable:
         for segment in self._lines.reaching(key, branch.line, end):
             if len(best) == len(asked) and min(row[2] for row in best.values()) > segment.last:
                 break  # lines further up end before
-            found = {**values, "line": segment.line, "last": segment.last, "owner": key.owner}
-            for row in self._session.rows("furthest_live", found):
+            asked_here = {**values, "line": segment.line, "last": segment.last, "owner": key.owner}
+            for row in self._session.rows("furthest_live", asked_here):
                 other = best.get(row[0], row)
                 best[row[0]] = max(other, row, key=lambda one: (one[2], one[3]))
-        return [_live(best.get(number)) for number in range(len(asked))]
+        return [_read_live(best.get(number)) for number in range(len(asked))]
 
     def cover(self, key: StoryKey, branch: BranchRow, kind: Kind | None, *, firm: bool) -> list[tuple[int, int, int]]:
         """`(first, last, version)` of all that is valid on the branch (of that kind; of the firm ones)."""
-        valid = [(first, last, version) for first, last, version, _ in self._valid(key, branch, kind, firm)]
+        valid = [(first, last, version) for first, last, version, _ in self._find_valid(key, branch, kind, firm)]
         return sorted(valid, key=lambda row: (row[1], row[2]))
 
     def spans(self, key: StoryKey, branch: BranchRow, kind: Kind, *, firm: bool) -> set[tuple[str, int, int]]:
         """`(scope, first, last)` of all of a kind that is valid on the branch."""
-        return {(scope, first, last) for first, last, _, scope in self._valid(key, branch, kind, firm)}
+        return {(scope, first, last) for first, last, _, scope in self._find_valid(key, branch, kind, firm)}
 
-    def _valid(self, key: StoryKey, branch: BranchRow, kind: Kind | None, firm: bool) -> Iterator[Row]:
+    def _find_valid(self, key: StoryKey, branch: BranchRow, kind: Kind | None, firm: bool) -> Iterator[Row]:
         scopes = find_starts(self._marks.of(key, branch.id))
         query = "cover_span" if kind is None else "cover_of_kind"
         asked = {"kind": kind.value if kind else None, "firm": int(firm)}
@@ -165,22 +165,22 @@ class VersionTable:
         return (row for row in rows if row[3] in scopes or begins_at_front(row[3]))
 
     def spent(self, owner: str, since: str) -> Cost:
-        """What the owner's folds have cost since that time."""
+        """Sum up the cost of the owner's folds since that time."""
         row = self._session.one("spent", {"owner": owner, "since": since})
         assert row is not None, "a sum is always there"
         return Cost(*row)
 
-    def _built_on(self, key: StoryKey, version: int) -> list[int]:
+    def _find_built_on(self, key: StoryKey, version: int) -> list[int]:
         """A version of the story and all that is built on it, earlier ones first."""
-        rows = self._session.rows("built_on", {"version": version, "story": key.story, "owner": key.owner})
+        rows = self._session.rows("built_on", {"version": version, **key.values})
         return [ident for (ident,) in rows]
 
-    def _run_at(self, key: StoryKey, version: NewVersion) -> list[bytes]:
+    def _read_run(self, key: StoryKey, version: NewVersion) -> list[bytes]:
         """The digests of the run that ends in the version's anchor, as they are now."""
-        values = {"node": version.anchor, "most": len(version.span), "story": key.story, "owner": key.owner}
+        values = {"node": version.anchor, "most": len(version.span), **key.values}
         return [digest for (digest,) in self._session.rows("check_run", values)]
 
-    def _same_fold(self, key: StoryKey, version: NewVersion) -> Version | None:
+    def _find_same_fold(self, key: StoryKey, version: NewVersion) -> Version | None:
         values = {
             "story": key.story,
             "owner": key.owner,
@@ -191,8 +191,8 @@ class VersionTable:
             "replaces": version.replaces or 0,
         }
         row = self._session.one("version_by_read", values)
-        return version_of(row) if row else None
+        return read_version(row) if row else None
 
 
-def _live(row: Row | None) -> LiveVersion | None:
-    return LiveVersion(version_of(row[3:]), Span(row[1], row[2])) if row else None
+def _read_live(row: Row | None) -> LiveVersion | None:
+    return LiveVersion(read_version(row[3:]), Span(row[1], row[2])) if row else None

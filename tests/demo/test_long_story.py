@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from previously.demo.generate_story import PLAYER, generate_story
+from previously.demo.long_story import PLAYER, generate_story
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,13 @@ import apsw
 from previously.core.errors import StoreProblem
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.sqlite.writer import MOST_IN_GROUP, Writer
-from previously.storage.tables import Tables, tables_of
+from previously.storage.tables import Tables, make_tables
 from previously.storage.tables.records import StoryKey
 
 T = TypeVar("T")
 
 READERS = 4
+"""Threads that read at once. They share one interpreter: more of them would wait for it, each with its own cache."""
 
 
 class SqliteDatabase:
@@ -42,15 +43,15 @@ class SqliteDatabase:
         self._check_open()
 
         def read() -> T:
-            file, tables = self._reader()
+            file, tables = self._open_reader()
             with file.snapshot():
                 return work(tables)
 
-        return await self._in_thread(read)
+        return await self._run_in_thread(read)
 
     async def writing(self, _key: StoryKey, work: Callable[[Tables], T]) -> T:
         """Work that writes: on disk when this returns."""
-        return await self._write(lambda tables: _in_one_stage(work, tables))
+        return await self._write(lambda tables: _stage_once(work, tables))
 
     async def staging(self, _key: StoryKey, work: Callable[[Tables], Generator[None, None, T]]) -> T:
         """Work that may be long: each stage is kept by itself, and others write in between."""
@@ -62,23 +63,23 @@ class SqliteDatabase:
 
     async def creating(self, _owner: str, _name: str, work: Callable[[Tables], T]) -> T:
         """Work that makes a story: here like any other, since there is one writer at a time."""
-        return await self._write(lambda tables: _in_one_stage(work, tables))
+        return await self._write(lambda tables: _stage_once(work, tables))
 
     async def clear_log(self) -> bool:
         """Bring the WAL into the file and empty it; False if somebody reads what it was before, for too long."""
-        return await self._apart(SqliteFile.empty_wal)
+        return await self._run_apart(SqliteFile.empty_wal)
 
     async def damage(self) -> list[str]:
-        """What SQLite finds wrong with the file."""
-        return await self._apart(SqliteFile.damage)
+        """Return the faults that SQLite finds in the file."""
+        return await self._run_apart(SqliteFile.damage)
 
     async def space(self) -> tuple[int, int] | None:
         """Bytes of the file, and how many of them are free."""
-        return await self._apart(SqliteFile.space)
+        return await self._run_apart(SqliteFile.space)
 
     async def shrink(self) -> None:
         """Write the file anew without its free bytes."""
-        await self._apart(SqliteFile.shrink)
+        await self._run_apart(SqliteFile.shrink)
 
     async def close(self) -> None:
         """Let what is under way end, then close every connection."""
@@ -91,7 +92,7 @@ class SqliteDatabase:
         result: T = await self._writer.take(begin)
         return result
 
-    async def _apart(self, work: Callable[[SqliteFile], T]) -> T:
+    async def _run_apart(self, work: Callable[[SqliteFile], T]) -> T:
         """Work on the file as a whole, by a connection of its own, in no transaction."""
         self._check_open()
 
@@ -102,20 +103,20 @@ class SqliteDatabase:
             finally:
                 file.close()
 
-        return await self._in_thread(do)
+        return await self._run_in_thread(do)
 
-    async def _in_thread(self, work: Callable[[], T]) -> T:
+    async def _run_in_thread(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.wrap_future(self._readers.submit(work))
         except apsw.Error as error:
             raise StoreProblem(f"The store could not do it: {error}.") from error
 
-    def _reader(self) -> tuple[SqliteFile, Tables]:
+    def _open_reader(self) -> tuple[SqliteFile, Tables]:
         """This thread's own connection."""
         own: Any = self._own
         if not hasattr(own, "file"):
             own.file = SqliteFile(self._path, reads_only=True)
-            own.tables = tables_of(own.file)
+            own.tables = make_tables(own.file)
             self._files.append(own.file)
         return own.file, own.tables
 
@@ -132,6 +133,6 @@ class SqliteDatabase:
         self._writer.close()  # last: SQLite tidies up behind the last connection, and this one may write
 
 
-def _in_one_stage(work: Callable[[Tables], T], tables: Tables) -> Generator[None, None, T]:
+def _stage_once(work: Callable[[Tables], T], tables: Tables) -> Generator[None, None, T]:
     return work(tables)
     yield

@@ -221,7 +221,7 @@ class _Story(dict[str, str]):
         return text
 
     def pledge(self, name: str) -> str:
-        """What ``name`` says about a promise or a debt: settles one that is due, or makes a new one."""
+        """Return what `name` says about a promise or a debt: it settles one that is due, or makes a new one."""
         for index, (who, what, made, due, is_debt) in enumerate(self.pledges):
             if who == name and self.day >= due:
                 del self.pledges[index]
