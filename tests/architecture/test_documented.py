@@ -13,9 +13,13 @@ import previously
 from previously.cli.command_table import app
 from previously.presets import show_value
 from previously.settings import PREFIX, Settings
+from tests.architecture.sources import PACKAGE, SRC, all_modules
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+OBJECTS = {"memory", "story", "view"}
+"""Packages of ours whose names pages give to objects: `view.report` is no module."""
+
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
 
@@ -67,3 +71,16 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_modules_that_pages_name_exist() -> None:
+    replaced = {"0009-commitments.md"}  # tells of what was, and says so
+    modules = all_modules()
+    packages = {module.package for module in modules.values() if len(module.parts) > 2}
+    for page in [ROOT / "README.md", *(page for page in DOCS.rglob("*.md") if page.name not in replaced)]:
+        text = page.read_text("utf-8")
+        for path in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", text):
+            assert (ROOT / path).exists() or (SRC / PACKAGE / path).exists(), f"{page.name} names {path}"
+        for name, inside in re.findall(r"`(?:previously\.)?([a-z_]+)\.([a-z_]+)[\w.]*`", text):
+            if name in packages - OBJECTS:
+                assert f"{name}.{inside}" in modules, f"{page.name} names {name}.{inside}"

@@ -19,7 +19,7 @@ from tests.architecture.offenders import (
     strip_ending,
 )
 from tests.architecture.sources import Module, find_cycle_edges
-from tests.architecture.tree_map import first_sentence, read_map, render_map
+from tests.architecture.tree_map import first_sentence
 
 STRICT = bool(os.environ.get("HOUSE_STRICT"))
 
@@ -33,11 +33,6 @@ def test_no_new_offender(rule: str) -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_no_known_offender_has_vanished(rule: str) -> None:
     assert find_vanished(rule, read_known()) == [], "python -m tests.architecture.offenders --write"
-
-
-@pytest.mark.skipif(not STRICT, reason="the map is taken anew when the tree stands still: HOUSE_STRICT=1")
-def test_the_map_of_the_tree_is_up_to_date() -> None:
-    assert read_map() == render_map(), "python -m tests.architecture.tree_map --write"
 
 
 def test_edges_on_a_cycle_are_found_and_others_are_not() -> None:

@@ -34,7 +34,7 @@ Trace = dict[str, Any]
 def take_traces(directory: Path) -> dict[str, Trace]:
     """Return the trace of each operation by its name."""
     traces = _trace_library(directory / "library.db")
-    traces["chat turn"] = asyncio.run(_trace_turn(directory / "proxy.db"))
+    traces["chat turn"] = asyncio.run(trace_turn(directory / "proxy.db"))
     return traces
 
 
@@ -63,7 +63,8 @@ def _sample_drafts() -> list[Any]:
     return list(read_story(SAMPLE).drafts)
 
 
-async def _trace_turn(db: Path) -> Trace:
+async def trace_turn(db: Path) -> Trace:
+    """Return the trace of a chat turn in a story that has memory, through a real proxy."""
     async with ScriptedServer() as upstream, _traced_proxy(upstream.base_url, db) as proxy:
         history = [{"role": draft.message.role.value, "content": draft.message.text} for draft in _sample_drafts()]
         for question in ("What do we know of the key?", "And of the lamp?"):

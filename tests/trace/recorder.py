@@ -28,6 +28,8 @@ class Recorder:
     """
 
     modules: set[str] = field(default_factory=set)
+    calls: dict[str, None] = field(default_factory=dict)
+    """Every function that was called, as `module.qualified_name`, in the order of first calls."""
     hops: int = 0
     is_recording: bool = False
     _names: dict[CodeType, str] = field(default_factory=dict)
@@ -43,11 +45,11 @@ class Recorder:
         apsw.connection_hooks.remove(self._watch)
 
     def start(self) -> None:
-        self.modules, self.hops, self.is_recording = set(), 0, True
+        self.modules, self.calls, self.hops, self.is_recording = set(), {}, 0, True
 
     def stop(self) -> dict[str, Any]:
         self.is_recording = False
-        return {"modules": len(self.modules), "hops": self.hops, "names": sorted(self.modules)}
+        return {"modules": len(self.modules), "hops": self.hops, "names": sorted(self.modules), "calls": [*self.calls]}
 
     def _profile(self, frame: FrameType, event: str, _: object) -> None:
         if self.is_recording and event == "call":
@@ -57,6 +59,7 @@ class Recorder:
                 name = self._names[code] = _module_of(code)
             if name:
                 self.modules.add(name)
+                self.calls[f"{name}.{code.co_qualname}"] = None
 
     def _watch(self, connection: apsw.Connection) -> None:
         connection.exec_trace = self._trace

@@ -1,4 +1,8 @@
-"""Files in and out: what other programs write, as drafts, and messages as other programs take them."""
+"""Files in and out: what other programs write, as drafts, and messages as other programs take them.
+
+It may import `wire`, `folds`, `lore`, `text` and `core`. Others use what is exported here, and `conversations` and
+`scene_memories` for files that hold no story.
+"""
 
 from previously.formats.claude_code import to_claude_code
 from previously.formats.detect_format import FORMATS, FileReader, read_story

@@ -1,1 +1,5 @@
-"""The loop that performs what the pure layers ask for."""
+"""The performers: they read and write stores, ask models, and do what the pure layers decide.
+
+It may import `storage`, `models`, `formats`, `settings` and the pure layers, but no concrete store or model: those are
+given. `story`, `app` and `server` use it.
+"""

@@ -4,7 +4,8 @@
 serves real HTTP at `server.base_url`, in the interfaces of OpenAI and Anthropic, and logs every request. A plan says
 what the server answers, and how it goes wrong on the way: see `ScriptedAnswer`. With `strict` the server refuses what
 the official APIs refuse; `find_chat_faults`, `find_anthropic_faults` and `find_responses_faults` judge a list without
-a server. `python -m previously.testing` runs the server by itself.
+a server. `python -m previously.testing` runs the server by itself. It may import `wire` and `core`; nothing of ours
+needs it to run.
 """
 
 from __future__ import annotations

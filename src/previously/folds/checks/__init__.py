@@ -1,7 +1,7 @@
 """Checks before any commit: may a model's text become memory?
 
 The list is short, and each check looks at something that matters. A text is accepted as it is or refused with a reason
-that the model is told; no check adds a word to it.
+that the model is told; no check adds a word to it. Other packages use what is exported here.
 """
 
 from previously.folds.checks.judgement import (

@@ -1,4 +1,7 @@
-"""The PostgreSQL store: one database for many processes, every acknowledged write on disk."""
+"""The PostgreSQL store: one database for many processes, every acknowledged write on disk.
+
+Only `app` imports it, when a server is named: it needs the extra `postgres`.
+"""
 
 from previously.storage.postgres.connections import Connections
 from previously.storage.store import Store

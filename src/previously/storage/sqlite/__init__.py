@@ -1,4 +1,7 @@
-"""The SQLite store: one file, WAL, every acknowledged write on disk."""
+"""The SQLite store: one file, WAL, every acknowledged write on disk; or the memory of this process.
+
+Only `app` imports it.
+"""
 
 from previously.storage.sqlite.connections import SqliteDatabase
 from previously.storage.sqlite.file import make_memory_uri

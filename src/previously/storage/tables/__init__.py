@@ -1,7 +1,8 @@
 """The tables of a story as one session sees them.
 
 Only the named queries differ between databases: which rows stand for a path, a mark, or what is valid where is decided
-by this code on each. All of it runs inside a transaction that a `Database` begins and ends.
+by this code on each. All of it runs inside a transaction that a `Database` begins and ends. Other packages are handed
+`Tables`; the modules of the tables are for `storage` alone.
 """
 
 from __future__ import annotations
