@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from previously.recall.index import FACT, POSTING, Block, MessageFacts, index_entry, join_blocks
 from previously.recall.outline import PathEntries
 from previously.recall.query import understand
-from previously.recall.search import InMemoryIndex, Quoted, SearchResult, find, make_passages
+from previously.recall.search import Quoted, SearchResult, find, make_passages
 from previously.text.words import find_places, read_terms
 from tests.effort import cases
+from tests.recall.in_memory_index import InMemoryIndex
 
 NAMES = ("Mara", "Old Bram", "Will", "田中")
 WORDS = st.sampled_from(

@@ -3,7 +3,6 @@
 `StoryIndex` is the seam between recall and a store. A store gives blocks and vectors of one story, as they were kept
 when entries were written; everything that decides what is found, and in which order, happens here and below, so that
 all stores give the same answer. `find` is the usual way; `read_outline`, `understand` and `search` are its steps.
-`InMemoryIndex` keeps blocks and vectors in dictionaries, and shows what the tables of any store have to do.
 
 Nothing is found that is not on the path given, that comes at or after `until`, that the witness was not there for, or
 that is excluded. The answer does not depend on the order in which a store gives blocks.
@@ -12,15 +11,14 @@ that is excluded. The answer does not depend on the order in which a store gives
 more a session has been given already, the less its next message is worth, so that one talkative evening does not take
 everything. `make_passages` writes what was chosen, in the order of the story, each with its place, day and speaker.
 
-The budget is never exceeded, by the caller's own counter; no position that is excluded or that the reader does
-not know is ever chosen, whatever the hits say.
+The budget is never exceeded, by the caller's own counter; no position that is excluded is ever chosen,
+whatever the hits say.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -29,17 +27,10 @@ import numpy as np
 
 from previously.recall.index import (
     EVERYONE,
-    FACT,
     POSTING,
     Block,
-    IndexedEntry,
-    MessageFacts,
-    change_times,
-    find_block,
-    index_entry,
     join_blocks,
     make_witness_term,
-    remove_records,
 )
 from previously.recall.outline import Mask, Outline, PathEntries, make_mask, make_outline
 from previously.recall.query import Query, clip_query, find_named, understand
@@ -165,79 +156,20 @@ def _witnessed(index: StoryIndex, path: PathEntries, witness: str) -> Mask:
     return make_mask(path.positions_of(entries), len(path))
 
 
-class InMemoryIndex:
-    """The index of one story."""
+class EmptyIndex:
+    """The index of a story of which nothing is indexed."""
 
-    def __init__(self) -> None:
-        self._postings: dict[str, dict[int, bytearray]] = {}
-        self._facts: dict[int, bytearray] = {}
-        self._vectors: dict[int, bytes] = {}
-        self._entries: dict[int, str | None] = {}
-        self._speakers: Counter[str] = Counter()
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def add(self, entry: int, facts: MessageFacts, table: WordTable | None = None) -> None:
-        """Index an entry. Entries are immutable: an id that is known keeps what it has."""
-        if entry not in self._entries:
-            self.keep(index_entry(entry, facts, table), facts.speaker)
-
-    def keep(self, indexed: IndexedEntry, speaker: str | None = None) -> None:
-        """Keep an entry that is not known yet: each record goes to the end of its block."""
-        for term, record in indexed.postings.items():
-            self._postings.setdefault(term, {}).setdefault(indexed.block, bytearray()).extend(record)
-        self._facts.setdefault(indexed.block, bytearray()).extend(indexed.facts)
-        if indexed.vector:
-            self._vectors[indexed.entry] = indexed.vector
-        if speaker:
-            self._speakers[speaker] += 1
-        self._entries[indexed.entry] = speaker
-
-    def keep_vectors(self, vectors: Mapping[int, bytes]) -> None:
-        self._vectors.update(vectors)
-
-    def drop_vectors(self) -> None:
-        """Leave all vectors away: another table gives others."""
-        self._vectors.clear()
-
-    def retime(self, times: Mapping[int, tuple[int, int]]) -> None:
-        """Give entries another minute and session. One that is not known is no error."""
-        for entry, time in times.items():
-            if entry in self._entries:
-                block = find_block(entry)
-                self._facts[block] = bytearray(change_times(self._facts[block], {entry: time}))
-
-    def remove(self, entry: int) -> None:
-        """Cut every record of an entry out. One that is not known is no error."""
-        if entry not in self._entries:
-            return
-        block = find_block(entry)
-        self._facts[block] = bytearray(remove_records(self._facts[block], (entry,), FACT))
-        for term in [term for term, blocks in self._postings.items() if block in blocks]:
-            left = remove_records(self._postings[term][block], (entry,), POSTING)
-            if left:
-                self._postings[term][block] = bytearray(left)
-            else:
-                del self._postings[term][block]
-                if not self._postings[term]:
-                    del self._postings[term]
-        self._vectors.pop(entry, None)
-        speaker = self._entries.pop(entry)
-        if speaker:
-            self._speakers[speaker] -= 1
-
-    def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
-        return {term: list(self._postings[term].items()) for term in terms if term in self._postings}
+    def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:  # noqa: ARG002
+        return {}
 
     def facts(self) -> Sequence[Block]:
-        return list(self._facts.items())
+        return ()
 
-    def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
-        return {entry: self._vectors[entry] for entry in entries if entry in self._vectors}
+    def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:  # noqa: ARG002
+        return {}
 
     def speakers(self) -> Iterable[str]:
-        return [name for name, messages in self._speakers.items() if messages]
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,17 +214,12 @@ def choose_hits(
     outline: Outline,
     *,
     excluded: Collection[int] = (),
-    knows: Callable[[int], bool] | None = None,
     prices: Prices = PRICES,
 ) -> list[Hit]:
     """Return the hits to take, the most valued first. A position without a cost is not taken."""
     if budget <= 0:
         return []
-    open_hits = [
-        hit
-        for hit in hits
-        if hit.position in costs and hit.position not in excluded and (knows is None or knows(hit.position))
-    ]
+    open_hits = [hit for hit in hits if hit.position in costs and hit.position not in excluded]
     worth = {hit.position: hit.score - prices.dearer * math.log2(max(costs[hit.position], 1e-3)) for hit in open_hits}
     session = {hit.position: outline.session_at(hit.position) for hit in open_hits}
     given: dict[int, float] = {}
@@ -326,13 +253,12 @@ def make_passages(
     outline: Outline,
     *,
     excluded: Collection[int] = (),
-    knows: Callable[[int], bool] | None = None,
 ) -> list[Passage]:
     """Return what of the hits fits the budget, in the order of the story. `told` holds the messages of the hits,
     `count` says what a line takes in the view."""
     lines = {hit.position: render_line(hit.position, told[hit.position]) for hit in hits if hit.position in told}
     costs = {position: count(f"{line}\n") for position, line in lines.items()}
-    taken = choose_hits(hits, budget_tokens, costs, outline, excluded=excluded, knows=knows)
+    taken = choose_hits(hits, budget_tokens, costs, outline, excluded=excluded)
     return [
         Passage(hit.position, lines[hit.position], costs[hit.position], hit.score, hit.why)
         for hit in sorted(taken, key=lambda hit: hit.position)
