@@ -25,10 +25,8 @@ from previously.core.scripts import casefold
 FEW = 2
 """People of whom each is taken to hear all that is said: in a duet nobody is out of the room."""
 
-
 NEWCOMER = "\x00"
 """Stands for anybody who has not come into the story yet: they may know of what was kept from nobody."""
-
 
 NOBODYS = 2
 """The mark of talk among players in a mask: neither known nor kept from anybody."""

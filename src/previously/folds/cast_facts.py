@@ -43,7 +43,6 @@ _TURNS = re.compile(
 )
 """Words that turn what a fact says into something else, however few they are."""
 
-
 FactPointer = str | int
 """A fact as an answer names it: by its words, or by its number in the list, from 1."""
 

@@ -57,7 +57,6 @@ from previously.text.numbers import find_numbers
 UPDATED = "update"
 """The mark that a recap carries which an update made: its span has an episode and a note, or is to have them."""
 
-
 ANSWER_TOKENS = 2_600
 """The room for an answer: 1,300 to 1,950 were needed."""
 
@@ -87,7 +86,6 @@ fewer than half of them was not finished."""
 
 FIRST_LORE, LATER_LORE = 12, 6
 """The number of entries that are asked for: a first fold meets everybody."""
-
 
 INSTRUCTION_TOKENS, REHEARSED_TOKENS = 1_200, 1_700
 """For a rehearsal: what the instructions and headings of a question take, and about how long an answer is (1,300 to

@@ -47,23 +47,17 @@ from previously.wire.anthropic_request import AnthropicTurn, count_front, plan_t
 
 NAME = "claude-code"
 
-
 KEY = "claude_code"
-
 
 MARK = "previously"
 """The field of a line, or of a body, that says what it is to us: a system message, or where the brief is."""
 
-
 SUMMARY_BEGINS = "This session is being continued from a previous conversation"
-
 
 _HEADER = ("sessionId", "cwd", "version", "gitBranch", "userType", "agentId")
 
-
 _TOLD = frozenset(["type", "message", "uuid", "parentUuid", "timestamp", "isSidechain"])
 """Fields of a line that a draft tells by itself."""
-
 
 Item = dict[str, Any]
 

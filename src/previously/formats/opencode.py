@@ -47,13 +47,10 @@ from previously.wire.fields import parse_time
 
 NAME = "opencode"
 
-
 KEY = "opencode"
-
 
 MAGIC = b"SQLite format 3\x00"
 """The bytes that every SQLite file begins with."""
-
 
 Item = dict[str, Any]
 

@@ -38,12 +38,9 @@ from previously.wire.fields import parse_time, read_optional_text, refuse
 
 NAME = "sillytavern"
 
-
 KEY = "sillytavern"
 
-
 OWN_KEYS = ("is_user", "is_system", "swipes", "swipe_info")
-
 
 _COPIED = ("send_date", "gen_started", "gen_finished", "extra")
 

@@ -37,7 +37,6 @@ from previously.lore.keys import (
 MOST_NESTED = 8
 """Number of keys of an automaton that may end at one letter of a text: four times what ordinary lore has."""
 
-
 _ENGLISH_WORD = re.compile("[0-9A-Za-z_]+")
 
 

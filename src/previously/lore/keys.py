@@ -36,20 +36,15 @@ from previously.text.stopwords import is_generic
 MOST_KEYWORDS = 8
 """Seed 002 asks for 2 to 8."""
 
-
 LONGEST_KEYWORD = 32
 """Characters of a key: about what four long words take."""
-
 
 MOST_KEYWORD_WORDS = 4
 """Words of a key: what is longer hardly ever occurs in a text."""
 
-
 _SPELLINGS = str.maketrans({"’": "'", "‘": "'", "`": "'", "–": "-", "—": "-", "‐": "-", "‑": "-", "“": '"', "”": '"'})
 
-
 _MARKS = " \t\"'.,;:!?*()[]"
-
 
 _ARTICLES = ("the ", "a ", "an ")
 

@@ -59,10 +59,8 @@ def reduce_players(players: Players, items: Iterable[tuple[int, int, PlayerItem]
 TOLD = "told"
 """The source of what a note says that somebody was told; by whom stands in its words."""
 
-
 MOST_LEARNT = 40
 """Facts that are kept of one character: four times what is told of them, so that old ones can be asked for."""
-
 
 MOST_NAMES = 200
 """Characters of whom something is kept, those who learnt something last: as many as people are kept in mind."""
@@ -136,10 +134,8 @@ def find_wish(wishes: Iterable[Wish], ident: str, words: str) -> Wish | None:
 FORM = "3"
 """The form of a snapshot. One of another form is passed over and made anew."""
 
-
 MOST_ENTRIES = 1_000
 """Entries that are kept at hand, ten times those that are live; of those retired, the oldest are left to the notes."""
-
 
 Item = TypeVar("Item", ThreadItem, StateItem, WishItem, LearntItem, PlayerItem)
 

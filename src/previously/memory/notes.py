@@ -31,7 +31,6 @@ from previously.lore.state import FORM
 MOST_WALKED = 1_024
 """Messages that one look goes through: four snapshots' worth. Behind them the next snapshot is due first."""
 
-
 NOTES = (Kind.SCENE, Kind.ANALYSIS, Kind.NOTE)
 """The kinds that the state follows from."""
 

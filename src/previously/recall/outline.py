@@ -31,7 +31,6 @@ GAP_MINUTES = 6 * 60
 PAGE_MESSAGES = 100
 """A session is cut into pages of so many messages."""
 
-
 _MOST_SPREAD = 16
 """Ids that lie so many times wider than there are entries are looked up by searching, not in a table."""
 

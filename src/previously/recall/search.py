@@ -56,19 +56,15 @@ class StoryIndex(Protocol):
 
     def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
         """Return the blocks of postings of these terms, in any order; a term that nobody says may be left out."""
-        ...
 
     def facts(self) -> Sequence[Block]:
         """Return the blocks of facts, in any order."""
-        ...
 
     def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
         """Return the vectors of these entries; one that has none is left out."""
-        ...
 
     def speakers(self) -> Iterable[str]:
         """Return the names that speak in the story."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

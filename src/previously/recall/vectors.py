@@ -34,14 +34,12 @@ class WordTable(Protocol):
     @property
     def name(self) -> str:
         """Return what tells it from tables that give other vectors."""
-        ...
 
     @property
     def dimensions(self) -> int: ...
 
     def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:
         """Return the sum of the words' vectors, each times its weight."""
-        ...
 
 
 def pack_vector(table: WordTable | None, words: Sequence[str]) -> bytes:

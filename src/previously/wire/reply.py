@@ -129,15 +129,12 @@ class EventParser(Protocol):
 
     def parse(self, value: dict[str, Any]) -> Iterable[ReplyEvent]:
         """Parse the next object: an event of a stream, a whole reply, an error, or something else."""
-        ...
 
     def is_part(self, value: dict[str, Any]) -> bool:
         """Return whether an object is a part of a reply."""
-        ...
 
     def finish_arguments(self, arguments: str) -> str:
         """Return the arguments of a call as a client sends them back."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,6 @@ class _Room:
 _Unit = tuple[_Sentence, ...]
 """A unit that is kept or dropped as a whole: a sentence, or a line."""
 
-
 QUOTERS = frozenset({"builtin", "librarian", "scenes"})
 """The makers of versions whose lines carry numbers: this module, and what is put together from its notes."""
 

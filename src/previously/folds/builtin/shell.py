@@ -328,7 +328,6 @@ _PROMPT = re.compile(
     re.I,
 )
 
-
 _SAYS_NOTHING = re.compile(
     r"(?:your command ran successfully and did not produce any output|\(no output\)|no output|warning: |"
     r"\[notice\])",

@@ -28,7 +28,6 @@ _OWN_TAG = re.compile(
     r")\b)"
 )
 
-
 PLACEHOLDERS = {
     "update": (
         "voices",
