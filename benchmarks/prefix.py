@@ -31,7 +31,7 @@ from previously import BlockingMemory, Message, Settings, message
 from previously.core.messages import Text
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.demo.long_story import generate_story
-from previously.text.diffs import find_common_front
+from previously.text.compare import find_common_front
 
 MOST_IN_A_TURN = 200
 VOLATILE = 600

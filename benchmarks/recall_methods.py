@@ -26,10 +26,10 @@ from benchmarks.recall_data import Conversation, DataSet, Question
 from previously.models.word_vectors import load_word_table
 from previously.recall.index import MessageFacts
 from previously.recall.outline import Outline, PathEntries
-from previously.recall.passages import PRICES, Prices, choose_hits
 from previously.recall.query import understand
 from previously.recall.rank import WEIGHTS, Weights
-from previously.recall.search import InMemoryIndex, read_outline, search
+from previously.recall.search import PRICES, Prices, choose_hits, read_outline, search
+from tests.recall.in_memory_index import InMemoryIndex
 
 Scores: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]
 Answer: TypeAlias = tuple[list[int], list[int]]

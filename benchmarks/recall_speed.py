@@ -13,8 +13,9 @@ from previously.demo.long_story import generate_story
 from previously.models.word_vectors import load_word_table
 from previously.recall.index import MessageFacts, index_entry
 from previously.recall.outline import PathEntries
-from previously.recall.search import InMemoryIndex, find
+from previously.recall.search import find
 from previously.recall.vectors import WordTable
+from tests.recall.in_memory_index import InMemoryIndex
 
 SIZES = (10_000, 100_000)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.recall_methods import Ours
-from previously.recall.passages import PRICES, Prices
 from previously.recall.rank import WEIGHTS
+from previously.recall.search import PRICES, Prices
 
 DRAWS = 40
 SEED = 7

@@ -61,10 +61,8 @@ librarian's summary is full, and are as long as its recap; a game's close when t
 FOLD_PERCENT: Mapping[str, int] = {"roleplay": 25, "novel": 25, "agent": 85}
 """The share of the window that `fold_tokens` is where nobody gives it; a game has a number of its own."""
 
-
 TAIL_PERCENT: Mapping[str, int] = {"roleplay": 60, "novel": 60, "game": 40, "agent": 25}
 """The share of the window that a tail counted in turns may take."""
-
 
 LARGEST_FOLD = 3_000
 """The most tokens a story's fold waits for: beyond that an episode of 150 words leaves out what matters, and below half

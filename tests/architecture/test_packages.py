@@ -11,7 +11,7 @@ from tests.architecture.sources import all_modules, find_edges
 from tests.architecture.test_purity import PURE
 
 PACKAGES = [name for name, module in all_modules().items() if module.is_package and len(module.parts) > 1]
-NEED_NOTHING = {"core", "demo"}
+NEED_NOTHING = {"core"}
 MAY_IMPORT = re.compile(r"may import ((?:`\w+`|everything|the pure layers|, | and )+)")
 
 

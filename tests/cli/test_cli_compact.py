@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from previously.core.pairing import find_unpaired
-from previously.formats.claude_code_writer import to_claude_code
+from previously.formats.claude_code import to_claude_code
 from previously.formats.conversations import parse_conversation, read_conversation
 from tests.cli.running import Cli
 from tests.formats.test_opencode import SESSION, message, part, stored

@@ -13,12 +13,14 @@ from previously.core.pairing import INTERRUPTED, find_unpaired, mend
 from previously.core.tokens import ESTIMATE
 from previously.folds.conversation.compaction import (
     OPENING,
+    Proved,
     build_brief_message,
     compose_conversation,
+    count_whole,
     plan_compaction,
+    prove,
     read_brief_text,
 )
-from previously.folds.conversation.proofs import Proved, count_whole, prove
 from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 
 WORDS = "a sentence of a long talk about the code. "

@@ -9,7 +9,7 @@ import pytest
 from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Draft, Image, Message, Role, Text, ToolResult
 from previously.formats.files import Document, StorySource
-from previously.formats.jsonl import read_jsonl
+from previously.formats.request_files import read_jsonl
 
 GOOD = b'{"role": "user", "content": "hi"}\n'
 

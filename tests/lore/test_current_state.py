@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from previously.core.note import Aspect, LoreItem, Note, PresenceItem, StateItem, parse_state_line, render_state_line
@@ -13,7 +15,7 @@ from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note
 def told(*notes: tuple[str, ...], lore: tuple[LoreItem, ...] = (), length: int = 10) -> State:
     state = EMPTY_STATE
     for number, lines in enumerate(notes):
-        items = tuple(item for line in lines if (item := parse_state_line(line, 0)))
+        items = tuple(replace(item, at=0) for line in lines if (item := parse_state_line(line)))
         note = Note(state=items, lore=lore if not number else ())
         state = apply_note(state, PlacedNote(note, bytes([number]), number * length, number * length + length - 1))
     return state

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from previously.lore.decisions import ScanInput, ScanMessage
 from previously.lore.entry import KeyedEntry, find_problems
 from previously.lore.index import MOST_NESTED, build_index, find_nested
-from previously.lore.regexes import LONGEST_PATTERN, RegexSet, parse_regex
+from previously.lore.keys import LONGEST_PATTERN, RegexSet, parse_regex
 from previously.lore.scan import scan
 from tests.effort import cases
 

@@ -78,16 +78,11 @@ def test_a_story_told_turn_by_turn() -> None:
             (ScanMessage(text),), depth=1, message_count=length, timed=compute_effects(recorded, index.entries, length)
         )
         found = scan(index, turn)
-        recorded += found.to_record
+        recorded += [Activation(fired.entry.uid, length) for fired in found.fired]
         told[length] = found.explain("both").reason
-    assert recorded == [Activation("both", 1), Activation("both", 13)]
+    assert recorded == [Activation("both", length) for length in (1, 2, 3, 4, 13, 14, 15)]
     assert told[1] == 'key "grim" in message 0'
     assert told[2] == told[4] == "sticky until message 5"
     assert told[5] == told[9] == "cooldown until message 11"
     assert told[11] == "no key found in the newest message"
     assert told[14] == "sticky until message 17"
-
-
-def test_only_what_matters_later_is_recorded() -> None:
-    found = scan([PLAIN, STAYS], ScanInput((ScanMessage("Grim"),), message_count=7))
-    assert found.to_record == (Activation("stays", 7),)

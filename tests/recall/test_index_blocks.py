@@ -23,8 +23,8 @@ from previously.recall.index import (
     remove_records,
 )
 from previously.recall.query import understand
-from previously.recall.search import InMemoryIndex
 from tests.effort import cases
+from tests.recall.in_memory_index import InMemoryIndex
 
 
 def test_records_have_the_layout_that_is_read() -> None:

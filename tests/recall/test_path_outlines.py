@@ -6,8 +6,9 @@ import numpy as np
 
 from previously.recall.index import MessageFacts
 from previously.recall.outline import PAGE_MESSAGES, PathEntries, make_mask
-from previously.recall.search import InMemoryIndex, read_outline
+from previously.recall.search import read_outline
 from previously.text.times import parse_day
+from tests.recall.in_memory_index import InMemoryIndex
 
 
 def made(*facts: MessageFacts) -> InMemoryIndex:

@@ -12,8 +12,9 @@ from previously.recall.index import MessageFacts
 from previously.recall.outline import PathEntries
 from previously.recall.query import understand
 from previously.recall.rank import WHOLE_PATH, choose_candidates, place_postings, sample_step, score_words
-from previously.recall.search import InMemoryIndex, find, read_outline
+from previously.recall.search import find, read_outline
 from previously.recall.vectors import DIMENSIONS, Floats, measure_likeness, pack_vector, read_rows, scale_to_unit
+from tests.recall.in_memory_index import InMemoryIndex
 
 SMALL_TALK = [
     "The rain has not stopped all day.", "Soup again, and bread from the oven.", "Somebody should mend that fence.",

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from previously.recall.index import FACT, POSTING, Block, MessageFacts, index_entry, join_blocks
 from previously.recall.outline import PathEntries
-from previously.recall.passages import Quoted, make_passages
 from previously.recall.query import understand
-from previously.recall.search import InMemoryIndex, SearchResult, find
+from previously.recall.search import Quoted, SearchResult, find, make_passages
 from previously.text.words import find_places, read_terms
 from tests.effort import cases
+from tests.recall.in_memory_index import InMemoryIndex
 
 NAMES = ("Mara", "Old Bram", "Will", "田中")
 WORDS = st.sampled_from(

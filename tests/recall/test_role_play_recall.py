@@ -8,8 +8,8 @@ from benchmarks.recall_data import harbour
 from previously.models.word_vectors import load_word_table
 from previously.recall.index import MessageFacts
 from previously.recall.outline import PathEntries
-from previously.recall.passages import Quoted, make_passages
-from previously.recall.search import InMemoryIndex, find
+from previously.recall.search import Quoted, find, make_passages
+from tests.recall.in_memory_index import InMemoryIndex
 
 
 @pytest.mark.parametrize(("vectors", "at_least"), [(True, 0.7), (False, 0.65)])

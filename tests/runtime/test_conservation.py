@@ -49,9 +49,9 @@ from previously.storage.store import NO_NODE
 from previously.storage.tables import Tables
 from previously.story.story import Story
 from previously.testing.model import Scripted
-from previously.view.turn import remove_turn_memory
 from previously.view.view import Reason, Section, View
 from tests.effort import cases
+from tests.runtime.turn_memory import remove_turn_memory
 from tests.runtime.update_answers import answer, asked_for, is_update
 
 RULES = Settings(

@@ -18,9 +18,10 @@ from previously.core.tokens import ESTIMATE
 from previously.models.tokenizers import find_counter
 from previously.runtime.search import compute_recall_ceiling
 from previously.view.memory import STALE
-from previously.view.turn import remove_turn_memory, render_block
+from previously.view.turn import render_block
 from previously.view.view import Section, View
 from tests.effort import cases, mark_slow
+from tests.runtime.turn_memory import remove_turn_memory
 from tests.storage.postgres_server import shared_server
 
 SMALL = Settings(window_tokens=1_500, answer_tokens=0, fold_messages=10, tail_messages=4, recap_words=60)

@@ -15,14 +15,15 @@ from previously.core.messages import Image, Message, Role, Text, Thinking, ToolC
 from previously.core.path import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.server.guard import make_page_headers
-from previously.server.markup import LONGEST, shown
 from previously.server.page import (
+    LONGEST,
     MOST_LOG,
     MOST_SHOWN,
     STYLE,
     render_message_page,
     render_stories_page,
     render_story_page,
+    shown,
 )
 from previously.storage.store import BranchInfo, StoryInfo, StoryKey
 from previously.view.view import Item, LeftOut, Reason, Section, View

@@ -17,8 +17,7 @@ from previously import Memory, ScriptedServer
 from previously.models.endpoint import parse_endpoint
 from previously.recognition.choose_story import choose_lookup_keys
 from previously.recognition.client_list import parse_client_list
-from previously.server.app import make_app
-from previously.server.options import ServerOptions
+from previously.server.app import ServerOptions, make_app
 from tests.recognition.lists import drafts
 
 

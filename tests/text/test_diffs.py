@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.text.diffs import ChangeKind, diff_words
+from previously.text.compare import ChangeKind, diff_words
 
 TEXTS = st.lists(st.sampled_from(["Maya", "paid", "40", "crowns.", "\n", "雨"]), max_size=12).map(" ".join)
 

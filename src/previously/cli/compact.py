@@ -100,7 +100,7 @@ def _write_transcript(given: Conversation, done: FoldedConversation) -> list[dic
     from uuid import NAMESPACE_URL, uuid5
 
     from previously.core.messages import NO_ATTRIBUTES
-    from previously.formats.claude_code_writer import to_claude_code
+    from previously.formats.claude_code import to_claude_code
     from previously.runtime.clock import time_at
 
     assert done.result is not None

@@ -53,7 +53,7 @@ def serve(
 ) -> None:
     """Remember for any OpenAI-compatible client: a server between it and its model."""
     try:
-        from previously.server.options import ServerOptions
+        from previously.server.app import ServerOptions
         from previously.server.process import run_server
     except ImportError as error:
         raise BadInput("Serving needs an extra: pip install 'previously[server]'.") from error

@@ -50,7 +50,7 @@ def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
 def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None, as_json: AsJson = False) -> None:
     """Show word by word what changed from one version to another; by default from the one before the newest."""
     from previously.cli.memory_json import render_version
-    from previously.text.diffs import ChangeKind, diff_words
+    from previously.text.compare import ChangeKind, diff_words
 
     with open_memory(ctx) as memory:
         kept = [version for version in memory.story(story, create=False).log() if version.made.status != "refused"]

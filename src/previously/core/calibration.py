@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import mul
 from typing import Any, Final
 
@@ -63,7 +62,6 @@ class Sample:
     counter: str = COUNTER
 
     def to_json(self) -> dict[str, Any]:
-        """Return the sample as JSON can hold it."""
         return {
             "counter": self.counter,
             "weights": list(self.weights),
@@ -96,12 +94,14 @@ class Sample:
     @property
     def usable(self) -> bool:
         """Return whether the sample is of today's rule, large enough, and not beyond belief."""
-        said, weighed = self.reported - self.fixed, self.weighed
-        least = sum(map(mul, LEAST_FACTORS, self.weights)) / 1_000
+        said = self.reported - self.fixed
+        least = sum(factor * weight for factor, weight in zip(LEAST_FACTORS, self.weights, strict=True)) / 1_000
         return (
             self.counter == COUNTER
-            and weighed >= SMALLEST_SAMPLE_TOKENS
-            and least <= said <= GREATEST_FACTOR * weighed + MOST_MESSAGE_TOKENS * self.messages + MOST_REQUEST_TOKENS
+            and self.weighed >= SMALLEST_SAMPLE_TOKENS
+            and least
+            <= said
+            <= GREATEST_FACTOR * self.weighed + MOST_MESSAGE_TOKENS * self.messages + MOST_REQUEST_TOKENS
         )
 
 
@@ -136,10 +136,10 @@ def add_sample(samples: Iterable[Sample], new: Sample | None) -> tuple[Sample, .
 
 def read_samples(value: object) -> tuple[Sample, ...]:
     """Return the samples that were stored as a list; whatever is no sample is passed over."""
-    found: tuple[Sample, ...] = ()
-    for one in value if isinstance(value, list) else ():
-        found = add_sample(found, Sample.from_json(one))
-    return found
+    samples: tuple[Sample, ...] = ()
+    for item in value if isinstance(value, list) else ():
+        samples = add_sample(samples, Sample.from_json(item))
+    return samples
 
 
 _MOST_ROUNDS = 15
@@ -285,7 +285,6 @@ class Calibration:
         return name + (f" r{self.request_tokens}" if self.request_tokens else "")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the calibration as JSON can hold it."""
         return {
             "version": VERSION,
             "counter": COUNTER,
@@ -318,7 +317,7 @@ class Calibrated:
         factors = [round(1_000 * factor) for factor in calibration.factors]
 
         def count(text: str) -> int:
-            total = sum(map(mul, factors, weigh(text)))
+            total = sum(factor * weight for factor, weight in zip(factors, weigh(text), strict=True))
             return max(1, (total + 500_000) // 1_000_000) if text else 0
 
         self._count = cache_counts(count)
@@ -348,18 +347,16 @@ def calibrate(samples: Iterable[Sample]) -> Calibration | None:
     per_message = min(max(round(numbers[-2]), 0), MOST_MESSAGE_TOKENS)
     per_request = min(max(round(numbers[-1]), 0), MOST_REQUEST_TOKENS)
     numbers, _ = _fit(usable, Prior(per_message, _CERTAIN), Prior(per_request, _CERTAIN))
-    told = _told(usable)
+    enough = _find_enough(usable)
     factors = [
         numbers[0] + own if known else max(numbers[0], margin)
-        for own, known, margin in zip(numbers[1:-2], told, MARGINS, strict=True)
+        for own, known, margin in zip(numbers[1:-2], enough, MARGINS, strict=True)
     ]
     return Calibration(tuple(map(_bounded, factors, LEAST_FACTORS)), per_message, per_request)
 
 
-@lru_cache(maxsize=256)
 def make_counter(calibration: Calibration | None) -> Counter:
-    """Return the calibrated counter, or the plain estimate as long as there is no calibration. A story is opened on
-    each turn: its counter, which remembers counts, is the same as long as it has learnt nothing new."""
+    """Return the calibrated counter, or the plain estimate as long as there is no calibration."""
     return Calibrated(calibration) if calibration else ESTIMATE
 
 
@@ -370,15 +367,15 @@ def find_estimate(name: str) -> Counter | None:
     """Return the counter with the name of an estimate, plain or calibrated; None for another name or an older rule."""
     if name == COUNTER:
         return ESTIMATE
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         return None
     try:
-        values = [float(value) for value in found[1].split("/")]
+        values = [float(value) for value in match[1].split("/")]
     except ValueError:
         return None
     calibration = _checked(
-        values * (len(SCRIPTS) if len(values) == 1 else 1), int(found[2] or MESSAGE_OVERHEAD_TOKENS), int(found[3] or 0)
+        values * (len(SCRIPTS) if len(values) == 1 else 1), int(match[2] or MESSAGE_OVERHEAD_TOKENS), int(match[3] or 0)
     )
     return Calibrated(calibration) if calibration else None
 
@@ -388,28 +385,25 @@ def _sizes_differ(samples: Sequence[Sample]) -> bool:
     return ordered[-2] >= _UNLIKE * ordered[1]
 
 
-def _told(samples: Sequence[Sample]) -> list[bool]:
+def _find_enough(samples: Sequence[Sample]) -> list[bool]:
     """Return of each script, whether there is enough of it to tell its factor."""
-    shares = zip(*map(_find_shares, samples), strict=True)
+    shares = zip(*([weight / (1_000 * one.weighed) for weight in one.weights] for one in samples), strict=True)
     return [sum(column) / len(samples) >= _ENOUGH_TO_TELL for column in shares]
-
-
-def _find_shares(sample: Sample) -> list[float]:
-    whole = 1_000 * sample.weighed
-    return [weight / whole for weight in sample.weights]
 
 
 def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[list[float], float]:
     """Return the common factor, what each script's adds to it (or, of those too rare to tell, its margin), and
     overheads."""
-    told = _told(samples)
-    own = [Prior(0, _SPREAD) if known else Prior(margin, _CERTAIN) for known, margin in zip(told, MARGINS, strict=True)]
+    enough = _find_enough(samples)
+    own = [
+        Prior(0, _SPREAD) if known else Prior(margin, _CERTAIN) for known, margin in zip(enough, MARGINS, strict=True)
+    ]
     rows, ratios = [], []
     for sample in samples:
-        shares, weighed = _find_shares(sample), sample.weighed
-        common = sum(share for share, known in zip(shares, told, strict=True) if known)
-        rows.append([common, *shares, sample.messages / weighed, 1 / weighed])
-        ratios.append((sample.reported - sample.fixed) / weighed)
+        shares = [weight / (1_000 * sample.weighed) for weight in sample.weights]
+        common = sum(share for share, known in zip(shares, enough, strict=True) if known)
+        rows.append([common, *shares, sample.messages / sample.weighed, 1 / sample.weighed])
+        ratios.append((sample.reported - sample.fixed) / sample.weighed)
     return fit_numbers(rows, ratios, [_COMMON, *own, message, request], _NOISE)
 
 

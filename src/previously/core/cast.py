@@ -35,7 +35,6 @@ class Fact:
     """`witnessed`, or `told by NAME`."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fact by field."""
         return {"text": self.text, "since": self.since, "source": self.source}
 
 
@@ -52,16 +51,10 @@ class Knowledge:
         return not self.summary and not self.facts
 
     def as_json(self) -> dict[str, Any]:
-        """Return the summary and the facts, oldest first."""
         return {"summary": self.summary, "facts": [fact.as_json() for fact in self.facts]}
 
 
 NOTHING_KNOWN = Knowledge()
-
-
-def name_source(name: str) -> str:
-    """Return the source of what a character heard from someone."""
-    return f"told by {name}"
 
 
 def cut_line(text: str, longest: int = LONGEST_FACT) -> str:
@@ -76,10 +69,10 @@ def cut_line(text: str, longest: int = LONGEST_FACT) -> str:
 
 def drop_repeats(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """Return the facts without those that say the same in the same words; the first of them stays."""
-    found: dict[str, Fact] = {}
+    facts_by_text: dict[str, Fact] = {}
     for fact in facts:
-        found.setdefault(casefold(fact.text), fact)
-    return tuple(found.values())
+        facts_by_text.setdefault(casefold(fact.text), fact)
+    return tuple(facts_by_text.values())
 
 
 def parse_knowledge(text: str) -> Knowledge:

@@ -59,16 +59,16 @@ def place(
     `after` says where to look: pairs of a version that is known to be valid and the position that follows it, or of a
     scope and the position where its chains begin. Those found are gone on from in turn.
     """
-    found: dict[int, Covered] = {}
+    covered: dict[int, Covered] = {}
     frontier = deque(after)
     while frontier:
         before, first = frontier.popleft()
         for link in links_after(before):
             last = first + link.length - 1
-            if not reaching <= last < path_length or link.version in found:
+            if not reaching <= last < path_length or link.version in covered:
                 continue
             if span_key(digests_of(first, last)) != link.key:
                 continue
-            found[link.version] = Covered(link.version, Span(first, last))
+            covered[link.version] = Covered(link.version, Span(first, last))
             frontier.append((link.version, last + 1))
-    return list(found.values())
+    return list(covered.values())

@@ -78,8 +78,8 @@ def match_key(message: Message) -> bytes:
         state = blake2b(message.role.value.encode(), digest_size=SIZE, person=b"prev.match.1")
         for part in message.parts:
             if not isinstance(part, Text | Thinking):
-                told = (value for name, value in list_fields(part).items() if name != "status")  # few tell
-                state.update(b"".join(_field(_KINDS[type(part)], value) for value in told))
+                fields = (value for name, value in list_fields(part).items() if name != "status")  # few tell
+                state.update(b"".join(_field(_KINDS[type(part)], value) for value in fields))
         return state.digest()
     if "<" in text:
         text = _REASONING.sub("", text)

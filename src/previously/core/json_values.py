@@ -159,7 +159,6 @@ def parse_json(text: str, what: str) -> Any:
 
 
 def parse_object(line: str) -> dict[str, Any]:
-    """The JSON object in a line."""
     value = parse_json(line, "line")
     if type(value) is not dict:
         raise BadInput(f"the line must hold an object, not {kind(value)}.")
@@ -199,7 +198,6 @@ _DECODER = json.JSONDecoder(parse_constant=_not_a_number, parse_float=_number)
 
 
 def kind(value: object) -> str:
-    """Return in words what a JSON value is."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):

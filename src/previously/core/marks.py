@@ -214,7 +214,7 @@ def find_chapters(marks: Sequence[Mark], *, after: int = 0) -> list[Chapter]:
     none.
     """
     opening = marks[0] if after and marks else None
-    found: list[Chapter] = []
+    chapters: list[Chapter] = []
     first = opening.position + 1 if opening else 0
     current = _Open(after + 1, first, opening.scope if opening else STORY_SCOPE)
     closing = {mark.origin for mark in marks if mark.kind is MarkKind.CHAPTER}
@@ -223,7 +223,7 @@ def find_chapters(marks: Sequence[Mark], *, after: int = 0) -> list[Chapter]:
         match mark.kind:
             case MarkKind.CHAPTER if mark.position >= current.first:
                 by_hand = tuple(recap for recap in recaps if recap.of == mark.origin)
-                found.append(current.closed(mark, by_hand))
+                chapters.append(current.closed(mark, by_hand))
                 current = _Open(current.number + 1, mark.position + 1, mark.scope)
             case MarkKind.CHAPTER:
                 current.scope = mark.scope  # nothing is left of that chapter; memory still begins behind its mark
@@ -233,8 +233,8 @@ def find_chapters(marks: Sequence[Mark], *, after: int = 0) -> list[Chapter]:
                 current.blocks.append(mark)  # its chapter was opened again: it stands for what it covers
             case _:
                 pass
-    found.append(current.still_open())
-    return found
+    chapters.append(current.still_open())
+    return chapters
 
 
 class _Open:
@@ -247,19 +247,17 @@ class _Open:
         self.blocks: list[Mark] = []
 
     def closed(self, mark: Mark, by_hand: tuple[Mark, ...]) -> Chapter:
-        """Return the chapter that ends with a mark."""
         stretches = self._stretches(mark.position)
         return Chapter(self.number, mark.text, self.first, mark.position, stretches, by_hand, tuple(self.blocks), mark)
 
     def still_open(self) -> Chapter:
-        """Return the chapter that goes on."""
         blocks = tuple(self.blocks)
         return Chapter(self.number, "", self.first, None, self._stretches(None), blocks, blocks)
 
     def _stretches(self, last: int | None) -> tuple[Stretch, ...]:
-        found: list[Stretch] = []
+        stretches: list[Stretch] = []
         first, scope = self.first, self.scope
         for block in self.blocks:
-            found.append(Stretch(scope, first, block.position))
+            stretches.append(Stretch(scope, first, block.position))
             first, scope = max(first, block.position + 1), block.scope
-        return (*found, Stretch(scope, first, last))
+        return (*stretches, Stretch(scope, first, last))

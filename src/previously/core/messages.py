@@ -63,7 +63,6 @@ class ToolResult:
 
     @property
     def failed(self) -> bool:
-        """Return whether the tool said that it failed."""
         return self.status == FAILED
 
 

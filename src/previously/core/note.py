@@ -132,7 +132,6 @@ class Note:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was noted."""
         return self == NO_NOTE
 
 
@@ -194,10 +193,10 @@ def parse_note(text: str) -> Note:
         plain = {}
     if not isinstance(plain, dict):
         return NO_NOTE
-    found = {name: tuple(_items(of, plain.get(name))) for name, of in _ITEMS.items()}
+    items = {name: tuple(_items(of, plain.get(name))) for name, of in _ITEMS.items()}
     ends = plain.get("scene_ends")
     offsets = tuple(one for one in ends if isinstance(one, int)) if isinstance(ends, list) else ()
-    return Note(**found, scene_ends=offsets)
+    return Note(**items, scene_ends=offsets)
 
 
 def _items(of: type[Item], given: object) -> Iterator[Item]:
@@ -216,14 +215,14 @@ _LINE = lazy_pattern(
 )
 
 
-def parse_state_line(text: str, at: int | None = None) -> StateItem | None:
+def parse_state_line(text: str) -> StateItem | None:
     """Return the value in a line, None where it has no thing or no known aspect. "ended" gives an empty value."""
-    found = _LINE.fullmatch(text)
-    if found is None:
+    match = _LINE.fullmatch(text)
+    if match is None:
         return None
-    value = " ".join(found["value"].split())
+    value = " ".join(match["value"].split())
     ended = value.rstrip(".").casefold() == ENDED
-    return StateItem(" ".join(found["thing"].split()), Aspect(found["aspect"].lower()), "" if ended else value, at)
+    return StateItem(" ".join(match["thing"].split()), Aspect(match["aspect"].lower()), "" if ended else value)
 
 
 def render_state_line(thing: str, aspect: Aspect | None, value: str) -> str:

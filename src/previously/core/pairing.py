@@ -49,17 +49,17 @@ def find_units(messages: Sequence[Message]) -> list[range]:
     for at in range(len(messages) - 1):
         if _is_thinking(messages[at]) and messages[at + 1].role is Role.ASSISTANT:
             reach[at] = max(reach[at], at + 1)
-    found: list[range] = []
+    units: list[range] = []
     start, last = 0, -1
     for at, end in enumerate(reach):
         if at > last:
             if at:
-                found.append(range(start, at))
+                units.append(range(start, at))
             start = at
         last = max(last, end)
     if messages:
-        found.append(range(start, len(messages)))
-    return found
+        units.append(range(start, len(messages)))
+    return units
 
 
 def find_unpaired(messages: Sequence[Message]) -> list[str]:
@@ -80,18 +80,18 @@ def mend(messages: Sequence[Message]) -> Mended:
     origin: list[int | None] = []
     behind: dict[int, list[tuple[Message, int | None]]] = {}
     stays: list[Message | None] = []
-    for at, one in enumerate(messages):
+    for at, current in enumerate(messages):
         rest, moved = reading.parted(at)
         stays.append(rest)
         for batch, part in moved:
             behind.setdefault(batch.behind, []).append((part, at))
-        if moved and rest is None and len(moved) == 1 and moved[0][1].parts == one.parts:
-            behind[moved[0][0].behind][-1] = (one, at)
+        if moved and rest is None and len(moved) == 1 and moved[0][1].parts == current.parts:
+            behind[moved[0][0].behind][-1] = (current, at)
     interrupted = 0
     for batch in reading.batches:
         for call in batch.waiting:
-            told = Message(Role.TOOL, (ToolResult(call.id, INTERRUPTED, FAILED),))
-            behind.setdefault(batch.behind, []).append((told, None))
+            answer = Message(Role.TOOL, (ToolResult(call.id, INTERRUPTED, FAILED),))
+            behind.setdefault(batch.behind, []).append((answer, None))
             interrupted += 1
     for at, stayed in enumerate(stays):
         here = [] if stayed is None else [(stayed, at)]
@@ -158,12 +158,12 @@ class _Reading:
         self._newest_with[call.id] = newest
 
     def _result(self, at: int, place: int, result: ToolResult) -> None:
-        found = self._answered(result.id)
-        if found is None:
+        call = self._answered(result.id)
+        if call is None:
             self.orphans.add((at, place))
             return
-        batch, _ = found
-        self.answers[at, place] = found
+        batch, _ = call
+        self.answers[at, place] = call
         batch.answered_in.append(at)
         if at in (batch.last_call, batch.run_end):
             return
@@ -228,9 +228,9 @@ class _Reading:
 
     def faults(self) -> list[tuple[int, str]]:
         """Return what is wrong, each with the message it is seen in."""
-        found: list[tuple[int, str]] = []
+        faults: list[tuple[int, str]] = []
         for batch in self.batches:
-            found += [
+            faults += [
                 (batch.last_call, f"Message {batch.last_call} waits for the result of {_named(call.name, call.id)}.")
                 for call in batch.waiting
             ]
@@ -240,22 +240,22 @@ class _Reading:
         for at, place in self.orphans:
             part = self._messages[at].parts[place] if place >= 0 else None
             if not isinstance(part, ToolResult):
-                found.append((at, f"Message {at} comes from a tool and holds no result."))
+                faults.append((at, f"Message {at} comes from a tool and holds no result."))
             elif part.id not in called_later:
-                found.append((at, f"Message {at} holds {_named('a result', part.id)} that no call asked for."))
+                faults.append((at, f"Message {at} holds {_named('a result', part.id)} that no call asked for."))
             elif called_later[part.id] > at:
-                found.append((at, f"Message {at} holds {_named('a result', part.id)} that comes before its call."))
+                faults.append((at, f"Message {at} holds {_named('a result', part.id)} that comes before its call."))
             else:
-                found.append((at, f"Message {at} holds {_named('a second result', part.id)} for one call."))
+                faults.append((at, f"Message {at} holds {_named('a second result', part.id)} for one call."))
         for (at, place), (_, call) in self.answers.items():
             part = self._messages[at].parts[place]
             if (at, place) in self.late:
-                found.append((at, f"Message {at} holds the result of {_named(call.name, call.id)} apart from it."))
+                faults.append((at, f"Message {at} holds the result of {_named(call.name, call.id)} apart from it."))
             elif isinstance(part, ToolResult) and part.id != call.id:
-                found.append(
+                faults.append(
                     (at, f"Message {at} does not name the call that it answers, {_named(call.name, call.id)}.")
                 )
-        return found
+        return faults
 
 
 def _is_thinking(message: Message) -> bool:
@@ -280,15 +280,15 @@ def _named(what: str, call_id: str) -> str:
 def add_call_ids(messages: Sequence[Message], *, once: bool) -> list[Message]:
     """Return these messages, which must be mended, with an id for every call: no two that wait together have the same,
     and with `once` no two at all."""
-    found: list[Message] = []
+    changed: list[Message] = []
     used: set[str] = set()
     for unit in find_units(messages):
         used = used if once else set()
         waiting: dict[str, list[str]] = {}
         for at in unit:
             parts = tuple(_named_call_ids(part, used, waiting) for part in messages[at].parts)
-            found.append(messages[at] if parts == messages[at].parts else replace(messages[at], parts=parts))
-    return found
+            changed.append(messages[at] if parts == messages[at].parts else replace(messages[at], parts=parts))
+    return changed
 
 
 def _named_call_ids(part: Part, used: set[str], waiting: dict[str, list[str]]) -> Part:

@@ -25,10 +25,8 @@ from previously.core.scripts import casefold
 FEW = 2
 """People of whom each is taken to hear all that is said: in a duet nobody is out of the room."""
 
-
 NEWCOMER = "\x00"
 """Stands for anybody who has not come into the story yet: they may know of what was kept from nobody."""
-
 
 NOBODYS = 2
 """The mark of talk among players in a mask: neither known nor kept from anybody."""
@@ -98,19 +96,19 @@ def find_speaker(message: Message) -> str:
 
 def find_runs(heard: Iterable[HeardMessage]) -> tuple[Run, ...]:
     """Return messages that follow one another as runs."""
-    found: list[Run] = []
+    runs: list[Run] = []
     speakers: list[str] = []
     last: HeardMessage | None = None
-    for one in heard:
-        known = (one.witnesses, one.noted, one.shared)
+    for message in heard:
+        known = (message.witnesses, message.noted, message.shared)
         if last is not None and (last.ends or known != (last.witnesses, last.noted, last.shared)):
-            found.append(Run(tuple(speakers), last.witnesses, last.noted, last.shared, last.ends))
+            runs.append(Run(tuple(speakers), last.witnesses, last.noted, last.shared, last.ends))
             speakers = []
-        speakers.append(one.speaker)
-        last = one
+        speakers.append(message.speaker)
+        last = message
     if last is not None:
-        found.append(Run(tuple(speakers), last.witnesses, last.noted, last.shared, last.ends))
-    return tuple(found)
+        runs.append(Run(tuple(speakers), last.witnesses, last.noted, last.shared, last.ends))
+    return tuple(runs)
 
 
 class NameBook:
@@ -147,7 +145,6 @@ class NameBook:
         return self._shown.get(key, key)
 
     def same_person(self, name: str, other: str) -> bool:
-        """Return whether two names are one person's."""
         return bool(casefold(name)) and self.key(name) == self.key(other)
 
     def _longest(self, name: str) -> str:
@@ -221,13 +218,13 @@ class Presence:
 
     def stretches(self) -> list[PresenceStretch]:
         """Return who was present at each stretch of the path, in order."""
-        found: list[PresenceStretch] = []
-        for one in self._stretches:
-            if found and (found[-1].names, found[-1].source) == (one.names, one.source):
-                found[-1] = replace(found[-1], span=Span(found[-1].span.first, one.span.last))
+        stretches: list[PresenceStretch] = []
+        for stretch in self._stretches:
+            if stretches and (stretches[-1].names, stretches[-1].source) == (stretch.names, stretch.source):
+                stretches[-1] = replace(stretches[-1], span=Span(stretches[-1].span.first, stretch.span.last))
             else:
-                found.append(one)
-        return found
+                stretches.append(stretch)
+        return stretches
 
     def at(self, position: int) -> PresenceStretch:
         """Return what is known of one message of the path."""
@@ -275,13 +272,13 @@ class Presence:
         mask = bytearray()
         for piece, stretch in zip(self._pieces, self._stretches, strict=True):
             names = stretch.names
-            told = stretch.source in (PresenceSource.NOTED, PresenceSource.BY_HAND)
-            if told and names == ():
+            noted = stretch.source in (PresenceSource.NOTED, PresenceSource.BY_HAND)
+            if noted and names == ():
                 mask += bytes([NOBODYS]) * len(piece.run.speakers)
                 continue
             if names not in heard:
                 heard[names] = any(key(name) == own for name in names or ())
-            if heard[names] or told:  # whoever writes for several people was not in every room
+            if heard[names] or noted:  # whoever writes for several people was not in every room
                 mask += bytes([heard[names]]) * len(piece.run.speakers)
                 continue
             for speaker in piece.run.speakers:
@@ -316,24 +313,24 @@ def _said_of(corrections: Sequence[Correction], position: int) -> Correction | N
 
 def _everyone(pieces: Iterable[_Piece]) -> frozenset[str]:
     """Return every name that speaks, is given, noted or said by hand."""
-    found: set[str] = set()
+    names: set[str] = set()
     for piece in pieces:
-        found.update(piece.run.speakers)
-        found.update(piece.run.witnesses or ())
-        found.update(piece.run.noted or ())
-        found.update((piece.by_hand.names or ()) if piece.by_hand else ())
-    return frozenset(found)
+        names.update(piece.run.speakers)
+        names.update(piece.run.witnesses or ())
+        names.update(piece.run.noted or ())
+        names.update((piece.by_hand.names or ()) if piece.by_hand else ())
+    return frozenset(names)
 
 
 def _resolved(pieces: Sequence[_Piece], names: NameBook, next_speaker: str) -> list[PresenceStretch]:
-    found: list[PresenceStretch] = []
+    stretches: list[PresenceStretch] = []
     scene: list[_Piece] = []
     for piece in pieces:
         scene.append(piece)
         if piece.run.ends:
-            found += _scene(scene, names, "")
+            stretches += _scene(scene, names, "")
             scene = []
-    return [*found, *_scene(scene, names, next_speaker)]
+    return [*stretches, *_scene(scene, names, next_speaker)]
 
 
 def _scene(pieces: Sequence[_Piece], names: NameBook, next_speaker: str) -> Iterator[PresenceStretch]:

@@ -26,20 +26,19 @@ _NUMBER = lazy_pattern(rf"^((?:{re.escape(PREFIX)})?#)(\d+)(?= .*: “.*”$)", 
 
 
 def render_quote(number: int, speaker: str, quotations: Iterable[str]) -> str:
-    """Return the line that quotes one message."""
     return f"#{number} {speaker}: “{BETWEEN.join(quotations)}”"
 
 
 def parse_line(line: str) -> tuple[int, str, Sequence[str]] | None:
     """Return number, speaker and quotations of a line; None if it has another form."""
-    found = _LINE.fullmatch(line)
-    return (int(found[1]), found[2], found[3].split(BETWEEN)) if found else None
+    match = _LINE.fullmatch(line)
+    return (int(match[1]), match[2], match[3].split(BETWEEN)) if match else None
 
 
 def find_first_line(text: str) -> int:
     """Return where the first quotation line begins that follows other words; 0 if none does."""
-    found = _NUMBER.search(text, 1)
-    return found.end(1) - 1 if found else 0
+    match = _NUMBER.search(text, 1)
+    return match.end(1) - 1 if match else 0
 
 
 def is_line_at(text: str, at: int) -> bool:

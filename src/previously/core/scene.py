@@ -7,7 +7,7 @@ no item is there twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -31,11 +31,9 @@ class Signals:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to note."""
         return not any(getattr(self, one.name) for one in fields(self))
 
     def as_json(self) -> dict[str, list[str]]:
-        """Return the lists by name, all of them."""
         return {one.name: list(getattr(self, one.name)) for one in fields(self)}
 
 
@@ -53,8 +51,8 @@ class Settled:
 def parse_settled(given: object) -> tuple[Settled, ...]:
     """Return the settled threads in what a version holds; what is none is passed over."""
     items = given if isinstance(given, list) else ()
-    found = ((item.get("thread"), item.get("text")) for item in items if isinstance(item, Mapping))
-    return tuple(Settled(thread, text) for thread, text in found if isinstance(thread, str) and isinstance(text, str))
+    pairs = ((item.get("thread"), item.get("text")) for item in items if isinstance(item, Mapping))
+    return tuple(Settled(thread, text) for thread, text in pairs if isinstance(thread, str) and isinstance(text, str))
 
 
 def render_settled(settled: Iterable[Settled]) -> dict[str, list[dict[str, str]]]:
@@ -72,12 +70,29 @@ def parse_signals(given: Mapping[str, Any]) -> Signals:
 def parse_items(given: object) -> tuple[str, ...]:
     """Return a list of short texts, trimmed, each once whatever its case, at most `MOST_ITEMS`."""
     items: Iterable[object] = (given,) if isinstance(given, str) else given if isinstance(given, list | tuple) else ()
-    found: dict[str, str] = {}
+    lines: dict[str, str] = {}
     for item in items:
         line = " ".join(item.split())[:LONGEST_ITEM].strip() if isinstance(item, str) else ""
         if line:
-            found.setdefault(casefold(line), line)
-    return tuple(found.values())[:MOST_ITEMS]
+            lines.setdefault(casefold(line), line)
+    return tuple(lines.values())[:MOST_ITEMS]
+
+
+def keep_newest(items: Sequence[str]) -> tuple[str, ...]:
+    """Return the newest of short texts, each once, in their order."""
+    return tuple(reversed(parse_items(items[::-1])))
+
+
+def join_signals(first: Signals, second: Signals) -> Signals:
+    """Return the signals of two parts; what the second settled is no longer open. Of too many the newest stay."""
+    settled = set(map(casefold, second.resolved_threads))
+    still_open = tuple(text for text in first.open_threads if casefold(text) not in settled)
+    return Signals(
+        keep_newest(first.events + second.events),
+        keep_newest(first.state_changes + second.state_changes),
+        keep_newest(still_open + second.open_threads),
+        keep_newest(first.resolved_threads + second.resolved_threads),
+    )
 
 
 LONGEST_UPDATE = 1_200
@@ -103,18 +118,7 @@ class Analysis:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is neither a summary nor a signal."""
         return not self.summary_update.strip() and self.signals.is_empty
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One analysis among those that were made of a fragment."""
-
-    id: int
-    created_at: str
-    """ISO 8601."""
-    analysis: Analysis
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
 """Sample stories: a bundled role-play and a deterministic generator of long ones.
 
-It imports nothing of ours. The command `demo`, the benchmarks and tests use it.
+It may import `text`. The command `demo`, the benchmarks and tests use it.
 """

@@ -1,12 +1,10 @@
 """A deterministic generator of long role-play stories, for benchmarks and demonstrations.
 
-``generate_story(100_000)`` yields one message after another in the shape of a chat log: ``role``,
-``name`` and ``content``. The story is small talk with a memory: scenes have a place, a day and a matter
-in hand; promises and debts are made, kept in a short list, and settled or broken many messages later;
-the cast changes slowly as people leave town and others arrive. The text is put together from sentence
-templates, so it costs almost nothing to make, needs nothing but the standard library and never holds
-more than a few scenes' worth of state. The same seed gives the same story, and a longer story begins
-with the shorter one.
+`generate_story(100_000)` yields one message after another in the shape of a chat log: `role`, `name` and `content`. The
+story is small talk with a memory: scenes have a place, a day and a matter in hand; promises and debts are made, kept in
+a short list, and settled or broken many messages later; the cast changes slowly as people leave town and others arrive.
+The text is put together from sentence templates, so it costs almost nothing to make and never holds more than a few
+scenes' worth of state. The same seed gives the same story, and a longer story begins with the shorter one.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
-__all__ = ["PLAYER", "generate_story"]
+from previously.text.numbers import name_number
 
 PLAYER = "Tess Arlow"
 _NARRATOR = "Narrator"
@@ -34,8 +32,8 @@ _ADJECTIVES = """old small heavy painted borrowed crooked black green plain red 
     polished dirty foreign curious gilded forged cheap ugly white unlucky""".split()
 _NOUNS = """lantern key ledger compass bottle letter map ring whistle box mirror knife bell purse hammer flute
     candlestick glove medal spyglass locket thimble inkwell snuffbox buckle comb pistol spoon watch""".split()
-_NUMBERS = "two three four five six seven eight nine ten eleven twelve fifteen eighteen twenty thirty".split()
-_HOURS = "one two three four five six seven eight nine ten eleven".split()
+_NUMBERS = [name_number(value) for value in (*range(2, 13), 15, 18, 20, 30)]
+_HOURS = [name_number(value) for value in range(1, 12)]
 _PARTS = ("", "half past ", "a quarter to ", "ten past ")
 
 _POOLS: dict[str, tuple[str, ...]] = {
@@ -196,8 +194,8 @@ class _Story(dict[str, str]):
         first = self.pick([name for name in _SHE + _HE if name not in taken])
         return f"{first} {self.pick(_SURNAMES)}"
 
-    def invent_sentences(self, templates: tuple[str, ...], count: int) -> str:
-        """Return ``count`` sentences, no template twice in a row."""
+    def compose(self, templates: tuple[str, ...], count: int) -> str:
+        """``count`` sentences, no template twice in a row."""
         size = len(templates)
         index = int(self.random() * size)
         out = [templates[index] % self]
@@ -223,7 +221,7 @@ class _Story(dict[str, str]):
         return text
 
     def pledge(self, name: str) -> str:
-        """Return words of ``name`` about a promise or a debt: settles one that is due, or makes a new one."""
+        """Return what `name` says about a promise or a debt: it settles one that is due, or makes a new one."""
         for index, (who, what, made, due, is_debt) in enumerate(self.pledges):
             if who == name and self.day >= due:
                 del self.pledges[index]
@@ -238,7 +236,7 @@ class _Story(dict[str, str]):
         self.update(task=what, due=str(due))
         return self.pick(_OWE if is_debt else _PROMISE) % self
 
-    def spoken(self, name: str) -> str:
+    def speak(self, name: str) -> str:
         """A message of a character: something done, something said, and sometimes a promise or a debt."""
         first = self["first"] = name.partition(" ")[0]
         self["he"], self["his"] = ("he", "his") if first in _HE else ("she", "her")
@@ -246,7 +244,7 @@ class _Story(dict[str, str]):
         if chance < 0.03:
             return f'"{self.pick(_SHORT) % self}"'
         count = _COUNTS[int(self.random() * len(_COUNTS))]
-        text = self.invent_sentences(_SAY, count)
+        text = self.compose(_SAY, count)
         if chance > 0.9:
             text += " " + self.pledge(name)
         text = f'"{text}"'
@@ -256,10 +254,10 @@ class _Story(dict[str, str]):
             text += f" *{self.pick(_ACT) % self}*"
         return text
 
-    def told(self) -> str:
+    def narrate(self) -> str:
         """A message of the narrator."""
         self["first"] = ""
-        return self.invent_sentences(_TELL, 2 + int(self.random() * 3))
+        return self.compose(_TELL, 2 + int(self.random() * 3))
 
 
 def generate_story(messages: int, seed: int = 7) -> Iterator[dict[str, object]]:
@@ -269,12 +267,12 @@ def generate_story(messages: int, seed: int = 7) -> Iterator[dict[str, object]]:
     for index in range(messages):
         left -= 1
         if index % 2:
-            yield {"role": "user", "name": PLAYER, "content": story.spoken(PLAYER)}
+            yield {"role": "user", "name": PLAYER, "content": story.speak(PLAYER)}
         elif left <= 0:
             left = 10 + int(story.random() * 24)
             yield {"role": "assistant", "name": _NARRATOR, "content": story.open_scene()}
         elif story.random() < 0.15:
-            yield {"role": "assistant", "name": _NARRATOR, "content": story.told()}
+            yield {"role": "assistant", "name": _NARRATOR, "content": story.narrate()}
         else:
             name = story.pick(story.company)
-            yield {"role": "assistant", "name": name, "content": story.spoken(name)}
+            yield {"role": "assistant", "name": name, "content": story.speak(name)}

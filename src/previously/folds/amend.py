@@ -18,10 +18,11 @@ from previously.core.model_io import ModelReply, ModelRequest
 from previously.core.path import OnPath
 from previously.core.scripts import count_words
 from previously.core.versions import Cost, Kind, NewVersion
-from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, find_residue, judge, judge_text
+from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, judge, judge_text
 from previously.folds.fold import Amends, FoldDefaults, Rehearsal, blank_text, count_told, estimate_read
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_message, render_transcript
 from previously.folds.recap import skip_opening
+from previously.text.compare import find_residue
 
 AMENDED = "an earlier message was changed"
 
@@ -30,7 +31,7 @@ MOST_WORDS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
-class PathChange:
+class PathDifference:
     """The difference between two runs of messages."""
 
     removed: tuple[OnPath, ...]
@@ -39,7 +40,7 @@ class PathChange:
     """Unchanged messages of the new run: what they say is no residue."""
 
 
-def find_change(old: Sequence[OnPath], new: Sequence[OnPath]) -> PathChange:
+def find_change(old: Sequence[OnPath], new: Sequence[OnPath]) -> PathDifference:
     """Return what was removed and added between two runs, in path order."""
     same = sum(1 for _ in takewhile(_equal, zip(old, new, strict=False)))
     most = min(len(old), len(new)) - same
@@ -56,14 +57,14 @@ def find_change(old: Sequence[OnPath], new: Sequence[OnPath]) -> PathChange:
         else:
             removed += old_middle[old_first:old_end]
             added += new_middle[new_first:new_end]
-    return PathChange(tuple(removed), tuple(added), tuple(kept))
+    return PathDifference(tuple(removed), tuple(added), tuple(kept))
 
 
 def _equal(pair: tuple[OnPath, OnPath]) -> bool:
     return pair[0].entry.digest == pair[1].entry.digest
 
 
-def plan_amend(stale: NewVersion, change: PathChange, target_words: int, before: str = "") -> AmendFold | None:
+def plan_amend(stale: NewVersion, change: PathDifference, target_words: int, before: str = "") -> AmendFold | None:
     """Return the fold that makes a stale text true of the new run; None when that is too much to amend. `before` is a
     text about what comes before the run: what it names is no residue."""
     removed, added = skip_opening(change.removed), skip_opening(change.added)

@@ -25,6 +25,8 @@ from previously.core.scene import (
     MOST_MENTIONS,
     Analysis,
     Signals,
+    join_signals,
+    keep_newest,
     parse_items,
     parse_settled,
     parse_signals,
@@ -32,8 +34,9 @@ from previously.core.scene import (
 )
 from previously.core.scripts import casefold
 from previously.core.versions import Kind
+from previously.folds.boundary import find_heading
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks import Accepted, Refused, is_refusal
+from previously.folds.checks import Accepted, Refused
 from previously.folds.context import (
     ASPECTS,
     NO_CONTEXT,
@@ -55,6 +58,7 @@ from previously.folds.json_answer import (
 )
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_message, render_transcript
 from previously.text.sentences import split_sentences, strip_markup
+from previously.text.voice import is_refusal
 
 LISTS = tuple(field.name for field in fields(Signals))
 
@@ -66,12 +70,6 @@ BUILTIN_WORDS = 45
 
 _LONG_ENOUGH = 5
 """So many words in a row that stand in the summary so far are told again, not by chance."""
-
-_MARKER = lazy_pattern(
-    r"\W*|#{1,6} [^\n]{1,80}|\W*(?:chapter|scene|act|part|book|kapitel|chapitre|capítulo|capitolo|глава) "
-    r"(?:\d+|[ivxlc]+|one|two|three|four|five|six|seven|eight|nine|ten)\b[^\n]{0,60}|第\s*\S{1,4}\s*[章幕話话][^\n]{0,40}",
-    re.I,
-)
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -87,8 +85,9 @@ SCHEMA: dict[str, Any] = {
 def is_fragment(message: Message) -> bool:
     """Return whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
     character, not without words."""
-    text = render_message(message).strip()
-    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(strip_markup(text))
+    heading = find_heading(message)
+    says = _LETTER_OR_DIGIT.search(strip_markup(render_message(message)))
+    return message.role is not Role.SYSTEM and says is not None and not (heading and heading.alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,6 @@ class AnalysisFold(NoteFold):
     """The position of the fragment."""
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
-        """The question for a model."""
         noted = parse_analysis(self.so_far).summary_update if self.so_far else ""
         beginning = "This was noted of how the fragment begins, which is not shown; do not note it again."
         system, user = fill_template(
@@ -128,10 +126,10 @@ class AnalysisFold(NoteFold):
 
     def judge_text(self, text: str) -> Accepted | Refused:
         """Return what a model's answer notes, with what was noted of the parts before."""
-        found = find_object(text)
-        if isinstance(found, Refused):
-            return found
-        analysis = read_analysis(found)
+        given = find_object(text)
+        if isinstance(given, Refused):
+            return given
+        analysis = read_analysis(given)
         signals, settled = name_threads(analysis.signals, self.context.threads)
         analysis = replace(analysis, signals=signals, settled=settled)
         if is_refusal(analysis.summary_update) and analysis.signals.is_empty:
@@ -140,7 +138,7 @@ class AnalysisFold(NoteFold):
             return refuse_shape("it notes nothing; write at least summary_update")
         update, again = self._without_retelling(analysis.summary_update)
         warnings = [f"told before, left out: {again[0][:80]}"] if again else []
-        faults = [f"{name} has {count} items, of which {MOST_ITEMS} count" for name, count in find_overfull(found)]
+        faults = [f"{name} has {count} items, of which {MOST_ITEMS} count" for name, count in find_overfull(given)]
         if not update:
             faults.append("summary_update is empty, or only tells the story so far again")
             update = derive_update(analysis.signals)
@@ -169,9 +167,9 @@ class AnalysisFold(NoteFold):
         find_strangers = build_stranger_finder(self.context, self.delta, self.so_far)
 
         def is_heard(text: str) -> bool:
-            found = find_strangers(text)
-            strangers.extend(found)
-            return not found
+            unheard = find_strangers(text)
+            strangers.extend(unheard)
+            return not unheard
 
         is_heard(analysis.summary_update)
         lists = {name: tuple(filter(is_heard, getattr(analysis.signals, name))) for name in LISTS}
@@ -208,9 +206,9 @@ _COMMAS = lazy_pattern(r"[,;|\n]+")
 _CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 
 
-def read_analysis(found: Mapping[str, Any]) -> Analysis:
+def read_analysis(answer: Mapping[str, Any]) -> Analysis:
     """The analysis in a JSON object, whatever a model made of the shape it was asked for."""
-    given = _by_name(found)
+    given = _by_name(answer)
     signals = Signals(**{name: _items(given.get(name)) for name in LISTS})
     update = " ".join(read_text_value(given.get("summary_update")).split())
     return Analysis(
@@ -221,17 +219,17 @@ def read_analysis(found: Mapping[str, Any]) -> Analysis:
     )
 
 
-def find_overfull(found: Mapping[str, Any]) -> list[tuple[str, int]]:
+def find_overfull(answer: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Return the lists of a JSON object that have more items than are kept, and how many each has."""
-    given = _by_name(found)
+    given = _by_name(answer)
     counts = ((name, given.get(name)) for name in (*LISTS, "contradictions"))
     return [(name, len(items)) for name, items in counts if isinstance(items, list) and len(items) > MOST_ITEMS]
 
 
-def _by_name(found: Mapping[str, Any]) -> dict[str, Any]:
+def _by_name(answer: Mapping[str, Any]) -> dict[str, Any]:
     """The values under the names they should have; what lies one object deeper is taken up."""
     named: dict[str, Any] = {}
-    for key, value in found.items():
+    for key, value in answer.items():
         name = re.sub(r"[\s\-]+", "_", _CAMEL.sub("_", str(key)).strip().lower())
         name = _OTHER_NAMES.get(name, name)
         if isinstance(value, Mapping):
@@ -247,13 +245,13 @@ def _items(given: object) -> tuple[str, ...]:
 
 
 def _mentions(given: object) -> tuple[str, ...]:
-    found: dict[str, str] = {}
+    mentions: dict[str, str] = {}
     names = _COMMAS.split(given) if isinstance(given, str) else _texts(given)
-    for one in names:
-        name = " ".join(one.split()).strip(" .,;:")
+    for mention in names:
+        name = " ".join(mention.split()).strip(" .,;:")
         if _says_something(name) and len(name) <= 80:
-            found.setdefault(casefold(name), name)
-    return tuple(found.values())[:MOST_MENTIONS]
+            mentions.setdefault(casefold(name), name)
+    return tuple(mentions.values())[:MOST_MENTIONS]
 
 
 def _texts(given: object) -> Iterable[str]:
@@ -304,28 +302,16 @@ def _ended(sentence: str) -> str:
 
 def join_analyses(earlier: Analysis, later: Analysis) -> Analysis:
     """The analysis of a fragment that was read in two parts. Where there is too much, what is later counts."""
-    settled = {casefold(one) for one in later.signals.resolved_threads}
-    still_open = [one for one in earlier.signals.open_threads if casefold(one) not in settled]
-    lists = {
-        name: _newest([*(still_open if name == "open_threads" else getattr(earlier.signals, name)), *new])
-        for name, new in ((name, getattr(later.signals, name)) for name in LISTS)
-    }
     return Analysis(
         summary_update=_cut(f"{earlier.summary_update} {later.summary_update}".strip()),
-        signals=Signals(**lists),
+        signals=join_signals(earlier.signals, later.signals),
         mentions=_mentions([*earlier.mentions, *later.mentions]),
-        contradictions=_newest([*earlier.contradictions, *later.contradictions]),
+        contradictions=keep_newest(earlier.contradictions + later.contradictions),
         settled=(*earlier.settled, *later.settled),
     )
 
 
-def _newest(items: Sequence[str]) -> tuple[str, ...]:
-    once = {casefold(one): one for one in items}
-    return parse_items(list(once.values())[-MOST_ITEMS:])
-
-
 def render_analysis(analysis: Analysis) -> str:
-    """An analysis as canonical JSON."""
     return dump_canonical(
         {
             "summary_update": analysis.summary_update,
@@ -340,24 +326,23 @@ def render_analysis(analysis: Analysis) -> str:
 def parse_analysis(text: str) -> Analysis:
     """The analysis in a text that was kept, as it was kept; an empty one where it cannot be read."""
     try:
-        found = json.loads(text)
+        kept = json.loads(text)
     except (ValueError, RecursionError):
         return Analysis("")
-    if not isinstance(found, Mapping):
+    if not isinstance(kept, Mapping):
         return Analysis("")
-    update = found.get("summary_update")
-    mentions = found.get("mentions")
+    update = kept.get("summary_update")
+    mentions = kept.get("mentions")
     names = [one for one in mentions if isinstance(one, str)] if isinstance(mentions, list) else []
     return Analysis(
         summary_update=update if isinstance(update, str) else "",
-        signals=parse_signals(found),
+        signals=parse_signals(kept),
         mentions=tuple(names[:MOST_MENTIONS]),
-        contradictions=parse_items(found.get("contradictions")),
-        settled=parse_settled(found.get("settled")),
+        contradictions=parse_items(kept.get("contradictions")),
+        settled=parse_settled(kept.get("settled")),
     )
 
 
 def parse_analysis_note(text: str) -> Note:
-    """Return the note in the text of an analysis' version."""
     analysis = parse_analysis(text)
     return build_signals_note(analysis.signals, analysis.settled)

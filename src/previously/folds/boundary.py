@@ -87,15 +87,15 @@ class Opening:
 
 def find_opening(items: Sequence[OnPath], name: str = "") -> Opening:
     """Return how the chapter begins whose first messages these are; of several headings the last is its own."""
-    found: Heading | None = None
+    last_heading: Heading | None = None
     for item in items[:OPENING_MESSAGES]:
         heading = find_heading(item.entry.message)
         if heading is None:
             break
-        found = heading
+        last_heading = heading
         if not heading.alone:
             break
-    return Opening(name or (read_chapter_name(items[0]) if items else ""), found)
+    return Opening(name or (read_chapter_name(items[0]) if items else ""), last_heading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,8 @@ class Grown:
 
 def is_one_teller(item: OnPath, following: OnPath) -> bool:
     """Return whether two messages are paragraphs of one unnamed teller: prose. In a chat a heading is decoration."""
-    one, other = item.entry.message, following.entry.message
-    return not one.speaker and not other.speaker and one.role is other.role and one.role is not Role.TOOL
+    message, other = item.entry.message, following.entry.message
+    return not message.speaker and not other.speaker and message.role is other.role and message.role is not Role.TOOL
 
 
 def find_boundary(

@@ -22,7 +22,7 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.brief_checks import bound_brief, restore_facts
 from previously.folds.builtin.brief import redact_brief, write_brief
-from previously.folds.checks import Accepted, Refused, is_open_block, is_refusal, is_tool_call, strip_reasoning
+from previously.folds.checks import Accepted, Refused, is_open_block, is_tool_call, strip_reasoning
 from previously.folds.checks.judgement import read_text
 from previously.folds.conversation.secrets import redact
 from previously.folds.conversation.sections import TITLES, Brief, extend_brief, parse_brief, render_brief
@@ -30,6 +30,7 @@ from previously.folds.fold import NoteFold
 from previously.folds.json_answer import DECLINED, LONGEST_ANSWER, refuse_shape
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template
 from previously.text.language import find_wrong_language
+from previously.text.voice import is_refusal
 
 MOST_TOKENS = 1_500
 """The longest brief that a model is asked for: what is beyond it in a larger cap is room for what is put back."""
@@ -84,7 +85,6 @@ class BriefFold(NoteFold):
     """Short sentences that must stand in it word for word."""
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
-        """The question for a model."""
         before = redact_brief(parse_brief(self.so_far))
         asked = min(self.most_tokens, MOST_TOKENS)
         words = max(80, int(asked * WORDS_PER_TOKEN) // 10 * 10)
@@ -117,15 +117,14 @@ class BriefFold(NoteFold):
         return self._accept(brief, warnings)
 
     def builtin(self) -> Accepted:
-        """The brief by rules."""
         brief = write_brief(self.delta, parse_brief(self.so_far))
         missing = [one for one in self.pins if one.strip() and one.strip() not in "\n".join(brief.items())]
         return self._accept(extend_brief(brief, constraints=missing), [])
 
     def _accept(self, brief: Brief, warnings: list[str]) -> Accepted:
-        found = bound_brief(redact_brief(brief), self.most_tokens)
-        shed = [f"left out for want of room: {one[:80]}" for one in found.shed]
-        return Accepted(render_brief(found.brief), warnings=(*warnings, *shed))
+        bounded = bound_brief(redact_brief(brief), self.most_tokens)
+        shed = [f"left out for want of room: {one[:80]}" for one in bounded.shed]
+        return Accepted(render_brief(bounded.brief), warnings=(*warnings, *shed))
 
     def _refused(self, answer: str, text: str, brief: Brief) -> Refused | None:
         if not text:
@@ -162,8 +161,8 @@ class BriefFold(NoteFold):
         asked = "\n".join(one.text for one in self.delta if one.role is Role.USER).casefold()
 
         def about_itself(item: str) -> bool:
-            found = _OF_FOLDING.search(item)
-            return found is not None and found.group().casefold() not in asked
+            match = _OF_FOLDING.search(item)
+            return match is not None and match.group().casefold() not in asked
 
         dropped = [one for one in brief.items() if about_itself(one)]
         if not dropped:

@@ -9,12 +9,12 @@ when nothing else is left; of each section the oldest go first, of the goal and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from previously.core.patterns import lazy_pattern
-from previously.core.tokens import ESTIMATE, Counter
+from previously.core.tokens import estimate_tokens
 from previously.folds.builtin.brief import RAN, split_file
 from previously.folds.conversation.sections import (
     EARLIER_REQUEST,
@@ -27,6 +27,7 @@ from previously.folds.conversation.sections import (
     is_failure,
     render_brief,
 )
+from previously.text.cuts import clip
 from previously.text.words import find_words
 
 _LONG, _SHORT = 400, 160
@@ -87,35 +88,32 @@ class BoundedBrief:
     shed: tuple[str, ...] = ()
 
 
-def count_least_tokens(counter: Counter = ESTIMATE) -> int:
+def count_least_tokens() -> int:
     """Return what a brief takes that says nothing: no cap can be kept below."""
-    return counter.tokens(render_brief(Brief()))
+    return estimate_tokens(render_brief(Brief()))
 
 
-def bound_brief(brief: Brief, most_tokens: int, counter: Counter = ESTIMATE) -> BoundedBrief:
+def bound_brief(brief: Brief, most_tokens: int) -> BoundedBrief:
     """The brief in at most so many tokens, and what had to go."""
-    if counter.tokens(render_brief(brief)) <= most_tokens:
+    if estimate_tokens(render_brief(brief)) <= most_tokens:
         return BoundedBrief(brief)
     for longest in (_LONG, _SHORT):
         brief = _clipped(brief, longest, _CUT_FIRST)
-        if counter.tokens(render_brief(brief)) <= most_tokens:
+        if estimate_tokens(render_brief(brief)) <= most_tokens:
             return BoundedBrief(brief)
-    held = _Held(brief, counter)
+    left = _Held(brief)
     for name, kept in _ORDER:
-        if held.shed(name, kept, most_tokens):
+        if left.shed(name, kept, most_tokens):
             break
-    return _to_the_word(held, most_tokens, counter)
+    return _to_the_word(left, most_tokens)
 
 
 class _Held:
     """The items that are still there, with what each takes; together never less than what they take as one text."""
 
-    def __init__(self, brief: Brief, counter: Counter) -> None:
-        self._cost: Callable[[str], int] = lambda item: counter.tokens(f"- {item}\n")
+    def __init__(self, brief: Brief) -> None:
         self._items = {name: list(getattr(brief, name)) for name in TITLES}
-        self._total = count_least_tokens(counter) + sum(
-            self._cost(one) for items in self._items.values() for one in items
-        )
+        self._total = count_least_tokens() + sum(_count_item(one) for items in self._items.values() for one in items)
         self.gone: list[str] = []
 
     def shed(self, what: str, kept: int, most: int) -> bool:
@@ -128,13 +126,17 @@ class _Held:
             if self._total <= most:
                 return True
             self._items[name].remove(item)
-            self._total -= self._cost(item)
+            self._total -= _count_item(item)
             self.gone.append(item)
         return self._total <= most
 
     def brief(self) -> Brief:
         """Return what is left."""
         return Brief(**{name: tuple(items) for name, items in self._items.items()})
+
+
+def _count_item(item: str) -> int:
+    return estimate_tokens(f"- {item}\n")
 
 
 def _is_of(item: str, what: str) -> bool:
@@ -153,30 +155,25 @@ def _is_of(item: str, what: str) -> bool:
             return True
 
 
-def _to_the_word(held: _Held, most: int, counter: Counter) -> BoundedBrief:
+def _to_the_word(kept: _Held, most: int) -> BoundedBrief:
     """The last resort: what cannot go is cut, by half and half again."""
-    brief, longest = held.brief(), 8_000
+    brief, longest = kept.brief(), 8_000
     left = brief.items()
-    while counter.tokens(render_brief(brief)) > most and longest > 8:
+    while estimate_tokens(render_brief(brief)) > most and longest > 8:
         longest //= 2
         brief = _clipped(brief, longest, tuple(TITLES))
-    if counter.tokens(render_brief(brief)) > most:
-        return BoundedBrief(Brief(), (*held.gone, *left))
-    return BoundedBrief(brief, tuple(held.gone))
+    if estimate_tokens(render_brief(brief)) > most:
+        return BoundedBrief(Brief(), (*kept.gone, *left))
+    return BoundedBrief(brief, tuple(kept.gone))
 
 
 def _clipped(brief: Brief, longest: int, names: tuple[str, ...]) -> Brief:
-    def cut(one: str) -> str:
+    def cut(item: str) -> str:
         # The user's own words and what did not work are cut only when everything is.
-        spared = names == _CUT_FIRST and (one.startswith(_USER_WORDS) or is_failure(one))
-        return one if spared else clip(one, longest)
+        spared = names == _CUT_FIRST and (item.startswith(_USER_WORDS) or is_failure(item))
+        return item if spared else clip(item, longest)
 
     return Brief(**{name: tuple(cut(one) if name in names else one for one in getattr(brief, name)) for name in TITLES})
-
-
-def clip(text: str, longest: int) -> str:
-    """A text of at most so many characters: its beginning, and a sign where it was cut."""
-    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
 MOST_READ_FILES = 20
@@ -209,7 +206,7 @@ def restore_facts(brief: Brief, sure: Brief, earlier: Brief, pins: Iterable[str]
     lower = text.casefold()
     rules = [_words(one) for one in (*brief.constraints, *brief.goal)]
     items = [_words(one) for one in brief.items()]
-    held = set(earlier.items())
+    known = set(earlier.items())
     decided = [one for one in sure.decisions if not _is_said(_bare(one), lower, items)]
     asked = [one for one in sure.goal if not _is_said(_bare(one), lower, items)]
     first = [one for one in asked if one in sure.goal[:1]]  # what all began with, before what a model makes of it
@@ -228,20 +225,20 @@ def restore_facts(brief: Brief, sure: Brief, earlier: Brief, pins: Iterable[str]
         "in_progress": [] if brief.in_progress else list(sure.in_progress),
         "next_steps": [one for one in sure.next_steps if not _is_said(one, lower, items)],
         "context": [
-            one for one in sure.context if _belongs(one, one in held, text) and not _is_said(_bare(one), lower, items)
+            one for one in sure.context if _belongs(one, one in known, text) and not _is_said(_bare(one), lower, items)
         ],
         "files": _files(sure, text),
     }
-    told = replace(brief, goal=(*first, *brief.goal))
-    return extend_brief(told, **missing), (*first, *(one for found in missing.values() for one in found))
+    with_goal = replace(brief, goal=(*first, *brief.goal))
+    return extend_brief(with_goal, **missing), (*first, *(one for found in missing.values() for one in found))
 
 
-def _belongs(item: str, held: bool, text: str) -> bool:
+def _belongs(item: str, known: bool, text: str) -> bool:
     """Return whether an item of the context is to be put back: a request, and what holds something exact that is
     missing."""
     if item.startswith(EARLIER_REQUEST):
         return True
-    sure = held or item.startswith((REPORTED, REMARK, "http"))
+    sure = known or item.startswith((REPORTED, REMARK, "http"))
     return sure and bool(find_identifiers(item)) and not _all_in(item, text)
 
 

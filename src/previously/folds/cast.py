@@ -24,7 +24,7 @@ from previously.core.scripts import casefold, count_words
 from previously.core.versions import Kind
 from previously.folds.cast_facts import CastAnswer, FactPointer, apply_diff, resolve_answer
 from previously.folds.checks import Accepted, Refused
-from previously.folds.checks.verdict import clip_words
+from previously.folds.checks.judgement import clip_words
 from previously.folds.fold import NoteFold
 from previously.folds.json_answer import (
     LONGEST_ANSWER,
@@ -104,11 +104,9 @@ class CastFold(NoteFold):
 
     @property
     def before(self) -> Knowledge:
-        """Return what they knew before."""
         return parse_knowledge(self.so_far)
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
-        """The question for a model."""
         before = self.before
         facts = "\n".join(f"{number}. {fact.text}" for number, fact in enumerate(before.facts, 1))
         system, user = fill_template(
@@ -216,13 +214,13 @@ def read_cast_answer(answer: str) -> CastAnswer | Refused:
     """Return what an answer wants, or why it cannot be read."""
     if answer.count("{") + answer.count("[") > MOST_BRACKETS:
         return refuse_shape("it is nothing but brackets")
-    found = find_object(answer)
-    if isinstance(found, Refused) or not _fields_of(found):
+    given = find_object(answer)
+    if isinstance(given, Refused) or not _fields_of(given):
         lines = _from_lines(answer) if len(answer) <= LONGEST_ANSWER else {}
         if not lines:
-            return found if isinstance(found, Refused) else refuse_shape("it has none of the fields asked for")
-        found = lines
-    fields = _fields_of(found)
+            return given if isinstance(given, Refused) else refuse_shape("it has none of the fields asked for")
+        given = lines
+    fields = _fields_of(given)
     return CastAnswer(
         summary=" ".join(clean(read_text_value(_first(fields, _SUMMARIES)))[0].split()),
         add=_texts(_first(fields, _ADDS)),
@@ -297,17 +295,17 @@ def _updates(given: object) -> tuple[tuple[FactPointer, str], ...]:
         given = [given]
     elif isinstance(given, dict):
         given = [{"old": old, "new": new} for old, new in given.items()]
-    found: list[tuple[FactPointer, str]] = []
-    for one in _items(given):
-        if isinstance(one, str):  # new words of something that is not named
-            found += [("", text) for text in _texts([one])]
-        if not isinstance(one, dict):
+    updates: list[tuple[FactPointer, str]] = []
+    for item in _items(given):
+        if isinstance(item, str):  # new words of something that is not named
+            updates += [("", text) for text in _texts([item])]
+        if not isinstance(item, dict):
             continue
-        old = _as_pointed(next((one[key] for key in ("old", "from", "number", "id") if key in one), None))
-        new = _texts([next((one[key] for key in ("new", "to", "text") if key in one), None)])
+        old = _as_pointed(next((item[key] for key in ("old", "from", "number", "id") if key in item), None))
+        new = _texts([next((item[key] for key in ("new", "to", "text") if key in item), None)])
         if new:
-            found.append(("" if old is None else old, new[0]))
-    return tuple(found)
+            updates.append(("" if old is None else old, new[0]))
+    return tuple(updates)
 
 
 def _from_lines(answer: str) -> dict[str, Any]:

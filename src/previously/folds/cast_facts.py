@@ -43,7 +43,6 @@ _TURNS = lazy_pattern(
 )
 """Words that turn what a fact says into something else, however few they are."""
 
-
 FactPointer = str | int
 """A fact as an answer names it: by its words, or by its number in the list, from 1."""
 
@@ -86,7 +85,7 @@ class _Wording:
     turns: frozenset[str]
 
 
-def resolve_answer(held: Sequence[Fact], wanted: CastAnswer, learnt: Callable[[str], Fact]) -> FactDiff:
+def resolve_answer(known: Sequence[Fact], wanted: CastAnswer, learnt: Callable[[str], Fact]) -> FactDiff:
     """Return what an answer changes in these facts. `learnt` makes a fact of new words.
 
     A change of a fact that is not there is a new fact; a whole list changes what it says in other words, adds what it
@@ -95,7 +94,7 @@ def resolve_answer(held: Sequence[Fact], wanted: CastAnswer, learnt: Callable[[s
     new: dict[str, Fact] = {}
 
     def left() -> list[Fact]:
-        return [fact for fact in held if fact.text not in gone]
+        return [fact for fact in known if fact.text not in gone]
 
     def add(text: str) -> None:
         if any(tells_nothing_new(text, one.text) for one in (*left(), *new.values())):
@@ -108,17 +107,17 @@ def resolve_answer(held: Sequence[Fact], wanted: CastAnswer, learnt: Callable[[s
         new[casefold(text)] = learnt(text)
 
     for pointed in wanted.remove:
-        if (found := find_fact(pointed, held)) is not None:
-            gone[found.text] = None
+        if (meant := find_fact(pointed, known)) is not None:
+            gone[meant.text] = None
     for old, text in wanted.update:
-        found = find_fact(old, held)
-        if found is not None and casefold(found.text) == casefold(text):
+        meant = find_fact(old, known)
+        if meant is not None and casefold(meant.text) == casefold(text):
             continue
-        if found is not None:
-            gone[found.text] = None
+        if meant is not None:
+            gone[meant.text] = None
         if any(casefold(one.text) == casefold(text) for one in left()):
             continue
-        if found is not None:
+        if meant is not None:
             new.setdefault(casefold(text), learnt(text))
         else:
             add(text)
@@ -142,20 +141,19 @@ def _take_whole(
     for text in whole:
         if any(casefold(fact.text) == casefold(text) for fact in left):
             continue
-        found = find_fact(text, others)
-        if found is not None and not tells_nothing_new(text, found.text):
-            others.remove(found)
-            gone[found.text] = None
+        meant = find_fact(text, others)
+        if meant is not None and not tells_nothing_new(text, meant.text):
+            others.remove(meant)
+            gone[meant.text] = None
             new.setdefault(casefold(text), learnt(text))
-        elif found is None:
+        elif meant is None:
             add(text)
 
 
-def apply_diff(held: Iterable[Fact], diff: FactDiff) -> tuple[Fact, ...]:
-    """The facts after a diff, at most `MOST_FACTS`."""
+def apply_diff(known: Iterable[Fact], diff: FactDiff) -> tuple[Fact, ...]:
     new = {casefold(fact.text) for fact in diff.new}
     gone = {casefold(text) for text in diff.gone}
-    kept = [fact for fact in held if casefold(fact.text) not in gone | new]
+    kept = [fact for fact in known if casefold(fact.text) not in gone | new]
     return _bounded(kept, drop_repeats(diff.new))
 
 
@@ -174,36 +172,40 @@ def _bounded(old: Sequence[Fact], new: Sequence[Fact]) -> tuple[Fact, ...]:
     return tuple(fact for place, fact in enumerate(order) if place not in go)
 
 
-def find_fact(pointed: FactPointer, held: Sequence[Fact]) -> Fact | None:
+def find_fact(pointed: FactPointer, known: Sequence[Fact]) -> Fact | None:
     """The fact that a number or a wording means: the very words, the same but for case, or by far the most alike. None
     where it could be any of several."""
     if isinstance(pointed, int):
-        return held[pointed - 1] if 1 <= pointed <= len(held) else None
-    exact = [fact for fact in held if fact.text == pointed]
-    exact = exact or [fact for fact in held if casefold(fact.text) == casefold(pointed)]
+        return known[pointed - 1] if 1 <= pointed <= len(known) else None
+    exact = [fact for fact in known if fact.text == pointed]
+    exact = exact or [fact for fact in known if casefold(fact.text) == casefold(pointed)]
     if exact:
         return exact[0]
     scored = sorted(
-        ((measure_likeness(pointed, fact.text), place) for place, fact in enumerate(held)), key=lambda one: -one[0]
+        ((measure_likeness(pointed, fact.text), place) for place, fact in enumerate(known)), key=lambda one: -one[0]
     )
     if not scored or scored[0][0] <= 0 or (len(scored) > 1 and scored[1][0] == scored[0][0]):
         return None
-    return held[scored[0][1]]
+    return known[scored[0][1]]
 
 
 def measure_likeness(pointed: str, fact: str) -> float:
     """Return how much a wording is like a fact: the share of their telling words that both have, 0 where that is too
     little to tell."""
-    one, other = _wording(pointed), _wording(fact)
-    if one.turns != other.turns or (one.numbers and one.numbers != other.numbers) or not _same_order(one, other):
+    wording, other = _wording(pointed), _wording(fact)
+    if (
+        wording.turns != other.turns
+        or (wording.numbers and wording.numbers != other.numbers)
+        or not _same_order(wording, other)
+    ):
         return 0.0
-    shared = len(set(one.terms) & set(other.terms))
+    shared = len(set(wording.terms) & set(other.terms))
     if shared < 2:
         return 0.0
-    alike = shared / len(set(one.terms) | set(other.terms))
+    alike = shared / len(set(wording.terms) | set(other.terms))
     if alike >= ALIKE:
         return alike
-    contained = _is_within(one.terms, other.terms) and shared >= 3 and shared >= CONTAINED * len(other.terms)
+    contained = _is_within(wording.terms, other.terms) and shared >= 3 and shared >= CONTAINED * len(other.terms)
     return alike if contained else 0.0
 
 
@@ -211,18 +213,18 @@ def tells_nothing_new(text: str, fact: str) -> bool:
     """Return whether a fact already says all that a wording says."""
     if casefold(text).rstrip(".!") == casefold(fact).rstrip(".!"):
         return True
-    one, other = _wording(text), _wording(fact)
-    if len(one.terms) < 2 or one.turns != other.turns or one.numbers != other.numbers:
+    wording, other = _wording(text), _wording(fact)
+    if len(wording.terms) < 2 or wording.turns != other.turns or wording.numbers != other.numbers:
         return False
-    return _is_within(one.terms, other.terms) and len(one.terms) >= RESTATED * len(other.terms)
+    return _is_within(wording.terms, other.terms) and len(wording.terms) >= RESTATED * len(other.terms)
 
 
 def is_fuller(text: str, fact: str) -> bool:
     """Return whether a wording says all that a fact says, and more of the same."""
-    one, other = _wording(text), _wording(fact)
-    if len(other.terms) < 2 or one.turns != other.turns or not other.numbers <= one.numbers:
+    wording, other = _wording(text), _wording(fact)
+    if len(other.terms) < 2 or wording.turns != other.turns or not other.numbers <= wording.numbers:
         return False
-    return _is_within(other.terms, one.terms) and len(other.terms) >= FULLER * len(one.terms)
+    return _is_within(other.terms, wording.terms) and len(other.terms) >= FULLER * len(wording.terms)
 
 
 @lru_cache(maxsize=1024)
@@ -236,10 +238,10 @@ def _wording(text: str) -> _Wording:
     )
 
 
-def _same_order(one: _Wording, other: _Wording) -> bool:
+def _same_order(wording: _Wording, other: _Wording) -> bool:
     """Return whether the names that both have come in the same order: who owes whom."""
-    shared = set(one.names) & set(other.names)
-    return [name for name in one.names if name in shared] == [name for name in other.names if name in shared]
+    shared = set(wording.names) & set(other.names)
+    return [name for name in wording.names if name in shared] == [name for name in other.names if name in shared]
 
 
 def _is_within(part: Sequence[str], whole: Sequence[str]) -> bool:
@@ -291,8 +293,8 @@ def find_knowers(knowledge: Mapping[str, Knowledge], terms: str) -> list[Knower]
 
 def _share(asked: frozenset[str], text: str) -> float:
     """The share of the words asked for that a text holds; 0 where that is too little."""
-    held = _terms_of(text) | _words_of(text)
-    share = len(asked & held) / len(asked)
+    words = _terms_of(text) | _words_of(text)
+    share = len(asked & words) / len(asked)
     return share if share >= LEAST_SHARE else 0.0
 
 

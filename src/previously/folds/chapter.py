@@ -81,7 +81,6 @@ TITLE_WORDS, TITLE_CHARACTERS = 8, 80
 TOKENS_PER_WORD, SPARE_TOKENS = 2, 400
 """Tokens for a word, which leaves room for a text longer than asked; and for headings and a little thought."""
 
-
 CLOSING_TOKENS = 750
 """The length of the question without what is known of the chapter, for a rehearsal: that of its instructions."""
 

@@ -47,12 +47,10 @@ class CombineFold(NoteFold):
 
     @classmethod
     def of(cls, summaries: Sequence[str], target_words: int) -> CombineFold:
-        """Return the fold of these summaries."""
         return cls(_as_messages(summaries), target_words)
 
     @property
     def summaries(self) -> list[str]:
-        """Return all that is to be combined."""
         before = [self.so_far] if self.so_far.strip() else []
         return [*before, *(message.text for message in self.delta)]
 
@@ -84,7 +82,6 @@ def _as_messages(summaries: Sequence[str]) -> tuple[Message, ...]:
 
 
 def number_scenes(summaries: Sequence[str]) -> str:
-    """Return the summaries as a model reads them."""
     texts = [text.strip() for text in summaries]
     return "\n\n".join(f"Scene {number}: {text}" for number, text in enumerate(texts, 1) if text)
 

@@ -201,11 +201,11 @@ def name_threads(signals: Signals, threads: Sequence[tuple[str, str]]) -> tuple[
     texts: list[str] = []
     settled: dict[str, Settled] = {}
     for item in signals.resolved_threads:
-        found, rest = _meant(item, threads)
-        if found is None:
+        thread, rest = _meant(item, threads)
+        if thread is None:
             texts.append(item)
             continue
-        ident, words = found
+        ident, words = thread
         texts.append(rest or words)
         settled[ident] = Settled(ident, rest or words)
     fresh = [item for item in signals.open_threads if _meant(item, threads)[0] is None]
@@ -215,10 +215,10 @@ def name_threads(signals: Signals, threads: Sequence[tuple[str, str]]) -> tuple[
 
 def _meant(item: str, threads: Sequence[tuple[str, str]]) -> tuple[tuple[str, str] | None, str]:
     """Return the thread that an item means, by its number or its very words, and what else the item says."""
-    found = _NUMBERED.fullmatch(item)
-    if found and 0 < int(found[1]) <= len(threads):
-        thread = threads[int(found[1]) - 1]
-        rest = found[2].strip()
+    match = _NUMBERED.fullmatch(item)
+    if match and 0 < int(match[1]) <= len(threads):
+        thread = threads[int(match[1]) - 1]
+        rest = match[2].strip()
         return thread, "" if casefold(rest) == casefold(thread[1]) else rest
     return next((one for one in threads if casefold(one[1]) == casefold(item)), None), ""
 

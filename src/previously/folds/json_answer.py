@@ -12,7 +12,8 @@ from typing import Any
 from json_repair import repair_json
 
 from previously.core.model_io import ModelReply
-from previously.folds.checks import Accepted, RefusalKind, Refused, clip_words, is_refusal, strip_reasoning
+from previously.folds.checks import Accepted, RefusalKind, Refused, clip_words, strip_reasoning
+from previously.text.voice import is_refusal
 
 LONGEST_ANSWER = 100_000
 """Characters of an answer that are looked at: what is longer ran away."""
@@ -69,12 +70,12 @@ def find_object(answer: str) -> dict[str, Any] | Refused:
         return refuse_shape("it is far too long")
     text = answer[begin:]
     try:
-        found = json.loads(text[: text.rfind("}") + 1])
+        value = json.loads(text[: text.rfind("}") + 1])
     except (ValueError, RecursionError):
-        found = _mended(text)
-    if isinstance(found, list):
-        found = next((one for one in found if isinstance(one, dict)), None)
-    return found if isinstance(found, dict) and found else refuse_shape("it holds no JSON object that can be read")
+        value = _mended(text)
+    if isinstance(value, list):
+        value = next((one for one in value if isinstance(one, dict)), None)
+    return value if isinstance(value, dict) and value else refuse_shape("it holds no JSON object that can be read")
 
 
 def _mended(text: str) -> object:

@@ -10,7 +10,7 @@ same scene.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ from previously.core.scene import (
     Scene,
     Signals,
     find_type,
-    parse_items,
+    join_signals,
     parse_settled,
     parse_signals,
     render_settled,
@@ -88,7 +88,6 @@ class SceneFold(NoteFold):
     """The position of the first message."""
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
-        """The question for a model."""
         earlier = parse_scene(self.so_far)
         described = [LoreItem(one.name, one.type, one.keywords, one.content) for one in earlier.entries]
         anew = {casefold(one.name) for one in described}
@@ -113,10 +112,10 @@ class SceneFold(NoteFold):
 
     def judge_text(self, text: str) -> Accepted | Refused:
         """The scene in an answer, with what was noted so far; or every fault of it in one sentence."""
-        found = find_object(text)
-        if isinstance(found, Refused):
-            return found
-        given = forgive_shape(found)
+        answer = find_object(text)
+        if isinstance(answer, Refused):
+            return answer
+        given = forgive_shape(answer)
         validation = validate_scene(given)
         if not validation.valid:
             return refuse_shape(list_faults(validation.faults))
@@ -138,8 +137,8 @@ class SceneFold(NoteFold):
         while estimate_tokens(summary) > MOST_SUMMARY_TOKENS and words > 1:
             words //= 2
             summary = quote(earlier.summary, self.delta, self.first, words)
-        told = cut_to_tokens(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
-        return Accepted(render_scene(replace(earlier, summary=told)))
+        bounded = cut_to_tokens(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
+        return Accepted(render_scene(replace(earlier, summary=bounded)))
 
     def _without_strangers(self, scene: Scene) -> tuple[Scene, list[str]]:
         """Return a scene without entries of people nobody has heard of, and the names that stand nowhere. What else
@@ -164,28 +163,12 @@ def join_scenes(scenes: Iterable[Scene]) -> Scene:
     listed = list(scenes)
     signals = NO_SIGNALS
     for scene in listed:
-        signals = _both(signals, scene.signals)
+        signals = join_signals(signals, scene.signals)
     summary = " ".join(scene.summary for scene in listed if scene.summary)
     if estimate_tokens(summary) > MOST_SUMMARY_TOKENS:
         summary = join_summaries([scene.summary for scene in listed], MOST_SUMMARY_TOKENS)
     settled = tuple(one for scene in listed for one in scene.settled)
-    return Scene(summary, keep_newest(entry for scene in listed for entry in scene.entries), signals, settled)
-
-
-def _both(first: Signals, second: Signals) -> Signals:
-    """The signals of two parts; what the second settled is no longer open. Of too many the newest stay."""
-    settled = {one.casefold() for one in second.resolved_threads}
-    still = [one for one in first.open_threads if one.casefold() not in settled]
-    return Signals(
-        _newest(first.events, second.events),
-        _newest(first.state_changes, second.state_changes),
-        _newest(still, second.open_threads),
-        _newest(first.resolved_threads, second.resolved_threads),
-    )
-
-
-def _newest(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    return tuple(reversed(parse_items([*reversed(second), *reversed(first)])))
+    return Scene(summary, keep_newest_entries(entry for scene in listed for entry in scene.entries), signals, settled)
 
 
 _LIST = {"type": "array", "items": {"type": "string"}}
@@ -254,8 +237,8 @@ def _lines(value: object, deeper: int = 3) -> list[str]:
     if isinstance(value, Mapping):
         inside = [(name, "; ".join(_lines(inner, deeper - 1))) for name, inner in value.items()]
         return [f"{name}: {said}" for name, said in inside if said]
-    found = [_said(item, deeper) if isinstance(item, Mapping) else _lines(item, deeper - 1) for item in value]
-    return [line for lines in found for line in lines]
+    listed = [_said(item, deeper) if isinstance(item, Mapping) else _lines(item, deeper - 1) for item in value]
+    return [line for lines in listed for line in lines]
 
 
 def _said(item: Mapping[str, Any], deeper: int) -> list[str]:
@@ -302,8 +285,8 @@ def read_scene(given: Mapping[str, Any]) -> Scene:
     """The scene in an object that has its shape; what has not is passed over."""
     summary = given.get("summary")
     entries = given.get("lorebooks")
-    found = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
-    described = tuple(one for one in found if one.name)
+    things = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
+    described = tuple(one for one in things if one.name)
     return Scene(read_text_value(summary), described, parse_signals(given), parse_settled(given.get("settled")))
 
 
@@ -320,12 +303,12 @@ def _described(given: Mapping[str, Any]) -> Described:
 
 def list_once(texts: Iterable[str]) -> tuple[str, ...]:
     """Texts on one line, none empty, each once whatever its case."""
-    found: dict[str, str] = {}
+    lines: dict[str, str] = {}
     for text in texts:
         line = " ".join(text.split())
         if line:
-            found.setdefault(casefold(line), line)
-    return tuple(found.values())
+            lines.setdefault(casefold(line), line)
+    return tuple(lines.values())
 
 
 def parse_scene(text: str) -> Scene:
@@ -345,25 +328,25 @@ def render_scene(scene: Scene) -> str:
 
 
 def parse_scene_note(text: str) -> Note:
-    """Return the note in the text of a scene's version."""
     scene = parse_scene(text)
     lore = tuple(LoreItem(one.name, one.type, one.keywords, one.content) for one in scene.entries)
     return replace(build_signals_note(scene.signals, scene.settled), lore=lore)
 
 
 def dump_entry(entry: Described) -> dict[str, Any]:
-    """One entry as it is written down."""
     return {"name": entry.name, "type": entry.type, "keywords": list(entry.keywords), "content": entry.content}
 
 
-def keep_newest(entries: Iterable[Described]) -> tuple[Described, ...]:
+def keep_newest_entries(entries: Iterable[Described]) -> tuple[Described, ...]:
     """Each thing once, where it came first, as it was described last, with the keywords of all its descriptions."""
-    found: dict[tuple[str, str], Described] = {}
-    for one in entries:
-        known = found.get(build_thing_key(one))
-        both = replace(one, name=known.name, keywords=list_once([*known.keywords, *one.keywords])) if known else one
-        found[build_thing_key(one)] = both
-    return tuple(found.values())
+    newest: dict[tuple[str, str], Described] = {}
+    for entry in entries:
+        known = newest.get(build_thing_key(entry))
+        both = (
+            replace(entry, name=known.name, keywords=list_once([*known.keywords, *entry.keywords])) if known else entry
+        )
+        newest[build_thing_key(entry)] = both
+    return tuple(newest.values())
 
 
 def build_thing_key(entry: Described) -> tuple[str, str]:
@@ -373,11 +356,11 @@ def build_thing_key(entry: Described) -> tuple[str, str]:
 
 def unite_entries(entries: Iterable[Described]) -> tuple[Described, ...]:
     """Each thing once, where it came first: the keywords of all its descriptions, and every sentence of them once."""
-    found: dict[tuple[str, str], Described] = {}
-    for one in entries:
-        known = found.get(build_thing_key(one))
-        found[build_thing_key(one)] = one if known is None else _unite(known, one)
-    return tuple(found.values())
+    united: dict[tuple[str, str], Described] = {}
+    for entry in entries:
+        known = united.get(build_thing_key(entry))
+        united[build_thing_key(entry)] = entry if known is None else _unite(known, entry)
+    return tuple(united.values())
 
 
 def _unite(first: Described, second: Described) -> Described:

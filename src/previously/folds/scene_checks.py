@@ -17,7 +17,7 @@ from previously.core.patterns import lazy_pattern
 from previously.core.scene import TYPES, Signals
 from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
-from previously.folds.checks.verdict import clip_words
+from previously.folds.checks.judgement import clip_words
 from previously.text.compare import find_terms
 from previously.text.sentences import QUOTED, split_sentences
 from previously.text.stopwords import is_generic
@@ -183,10 +183,10 @@ def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Itera
     if not isinstance(content, str) or not content.strip():
         return
     yield from _size(f"{where}.content", content, ENTRY_TOKENS)
-    told = find_timeline(content, kind if isinstance(kind, str) else "")
-    if told:
+    event = find_timeline(content, kind if isinstance(kind, str) else "")
+    if event:
         yield SceneFault(
-            f"{where}.content", f"tells what happened instead of what it is: {clip_words(told)}", mendable=True
+            f"{where}.content", f"tells what happened instead of what it is: {clip_words(event)}", mendable=True
         )
     if summary and repeats(summary, content):
         yield SceneFault(f"{where}.content", "repeats the summary", mendable=True)
@@ -211,7 +211,6 @@ def _size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[SceneFault
 
 
 def _kind(value: object) -> str:
-    """Return what a value is, in words."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float):
@@ -249,11 +248,11 @@ _IS_A = lazy_pattern(
 def find_description(summary: str) -> str:
     """The first words of a summary that describe someone or something; empty where none do."""
     for sentence in split_sentences(QUOTED.sub('""', summary[:LONGEST_READ])):
-        found = _LOOKS.search(sentence) or _IS_A.search(sentence)
-        if not found and not _SETTING.match(sentence):
-            found = _APPOSITION.search(sentence)
-        if found:
-            return found.group()
+        match = _LOOKS.search(sentence) or _IS_A.search(sentence)
+        if not match and not _SETTING.match(sentence):
+            match = _APPOSITION.search(sentence)
+        if match:
+            return match.group()
     return ""
 
 
@@ -285,18 +284,18 @@ def find_timeline(content: str, kind: str) -> str:
     sentences = split_sentences(QUOTED.sub('""', content[:LONGEST_READ]))
     acts = [sentence for sentence in sentences if _is_act(sentence)]
     marks = [sentence for sentence in sentences if _NEXT.search(sentence)]
-    told = list(dict.fromkeys([*marks, *acts]))
-    several = len(told) >= 2 and (bool(marks) or len(acts) == len(sentences))
+    telling = list(dict.fromkeys([*marks, *acts]))
+    several = len(telling) >= 2 and (bool(marks) or len(acts) == len(sentences))
     mostly = len(acts) >= 3 and len(acts) >= 0.6 * len(sentences)
     alone = len(marks) == len(sentences) == 1
-    return told[0] if several or mostly or alone else ""
+    return telling[0] if several or mostly or alone else ""
 
 
 def _is_act(sentence: str) -> bool:
-    found = _ACTS.match(sentence)
-    if not found:
+    match = _ACTS.match(sentence)
+    if not match:
         return False
-    verb = found.group(1)
+    verb = match.group(1)
     return verb in _WENT or (verb.endswith("ed") and len(verb) > 4 and verb not in _STANDING)
 
 
@@ -312,8 +311,8 @@ _LEAST_TERMS = 5
 def repeats(summary: str, content: str) -> bool:
     """Return whether an entry says again what the summary says: nearly all of it, or one long sentence of it."""
     summary, content = summary[:LONGEST_READ], content[:LONGEST_READ]
-    told, said = set(find_terms(summary)), set(find_terms(content))
-    if len(said) >= _LEAST_TERMS and len(said & told) >= COVERED * len(said):
+    in_summary, in_entry = set(find_terms(summary)), set(find_terms(content))
+    if len(in_entry) >= _LEAST_TERMS and len(in_entry & in_summary) >= COVERED * len(in_entry):
         return True
     of_summary = [set(find_terms(sentence)) for sentence in split_sentences(summary)]
     for sentence in split_sentences(content):

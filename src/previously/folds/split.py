@@ -36,9 +36,9 @@ def split_messages(delta: Sequence[Message], fits: _Fits, most: int | None = Non
     waiting = [tuple(delta[at] for at in unit) for unit in find_units(delta)]
     if not waiting or fits(tuple(delta)):
         return [tuple(delta)]
-    found: list[tuple[Message, ...]] = []
+    runs: list[tuple[Message, ...]] = []
     guess = 1
-    while waiting and (most is None or len(found) < most):
+    while waiting and (most is None or len(runs) < most):
         many = _fitting(waiting, fits, guess)
         first = waiting[0]
         if not many and len(first) > 1:
@@ -49,9 +49,9 @@ def split_messages(delta: Sequence[Message], fits: _Fits, most: int | None = Non
             waiting = [*((replace(first[0], parts=(Text(half),)),) for half in halves), *waiting[1:]]
             continue
         guess = many = many or 1  # no room even for this: the model's own limit will say so
-        found.append(_together(waiting[:many]))
+        runs.append(_together(waiting[:many]))
         waiting = waiting[many:]
-    return [*found, _together(waiting)] if waiting else found
+    return [*runs, _together(waiting)] if waiting else runs
 
 
 def _together(groups: Iterable[tuple[Message, ...]]) -> tuple[Message, ...]:
@@ -97,11 +97,11 @@ def join_beside(before: Sequence[tuple[Kind, str]], after: Sequence[tuple[Kind, 
     if not before:
         return list(after)
     first, second = dict(before), dict(after)
-    found: list[tuple[Kind, str]] = [one for one in after if one[0] not in (Kind.EPISODE, Kind.NOTE)]
+    joined: list[tuple[Kind, str]] = [one for one in after if one[0] not in (Kind.EPISODE, Kind.NOTE)]
     if Kind.EPISODE in first and Kind.EPISODE in second:
-        found.append((Kind.EPISODE, f"{first[Kind.EPISODE]}\n\n{second[Kind.EPISODE]}"))
+        joined.append((Kind.EPISODE, f"{first[Kind.EPISODE]}\n\n{second[Kind.EPISODE]}"))
     if Kind.NOTE in first and Kind.NOTE in second:
         notes = parse_note(first[Kind.NOTE]), parse_note(second[Kind.NOTE])
         lists = {one.name: (*getattr(notes[0], one.name), *getattr(notes[1], one.name)) for one in fields(Note)}
-        found.append((Kind.NOTE, render_note(Note(**lists))))
-    return found
+        joined.append((Kind.NOTE, render_note(Note(**lists))))
+    return joined

@@ -143,8 +143,8 @@ class Summary:
 def parse_summary(text: str, carry: str, reach: int) -> Summary:
     """Return the summary in a version that stands for so many messages. A text that was not put together here is one
     piece."""
-    found = _carried(carry)
-    return Summary(text, *found) if found else Summary(text, ((reach - 1, _lines(text)),) if text.strip() else ())
+    carried = _carried(carry)
+    return Summary(text, *carried) if carried else Summary(text, ((reach - 1, _lines(text)),) if text.strip() else ())
 
 
 def parse_cuts(carry: str) -> tuple[tuple[int, int], ...]:

@@ -67,8 +67,8 @@ def cut_fragment_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list
     known = _by_first(notes)
     tiles = []
     for at, item in enumerate(path):
-        found = [note for note in known.get(item.entry.digest, ()) if _stands(path, at, note)]
-        tiles.append(Tile(Span(item.position, item.position), find_newest(found)))
+        standing = [note for note in known.get(item.entry.digest, ()) if _stands(path, at, note)]
+        tiles.append(Tile(Span(item.position, item.position), find_newest(standing)))
     return tiles
 
 
@@ -257,16 +257,15 @@ def _pieces(gap: Span, longest: int) -> list[Span]:
 
 
 def _gaps(runs: Sequence[Span], covered: set[Span]) -> list[Span]:
-    """Return what of the runs no span covers."""
-    found: list[Span] = []
+    gaps: list[Span] = []
     for run in runs:
         at = run.first
         for cover in sorted(covered):
             if cover.last < at or cover.first > run.last:
                 continue
             if cover.first > at:
-                found.append(Span(at, cover.first - 1))
+                gaps.append(Span(at, cover.first - 1))
             at = cover.last + 1
         if at <= run.last:
-            found.append(Span(at, run.last))
-    return found
+            gaps.append(Span(at, run.last))
+    return gaps

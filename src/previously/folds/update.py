@@ -57,7 +57,6 @@ from previously.text.numbers import find_numbers
 UPDATED = "update"
 """The mark that a recap carries which an update made: its span has an episode and a note, or is to have them."""
 
-
 ANSWER_TOKENS = 2_600
 """The room for an answer: 1,300 to 1,950 were needed."""
 
@@ -87,7 +86,6 @@ fewer than half of them was not finished."""
 
 FIRST_LORE, LATER_LORE = 12, 6
 """The number of entries that are asked for: a first fold meets everybody."""
-
 
 INSTRUCTION_TOKENS, REHEARSED_TOKENS = 1_200, 1_700
 """For a rehearsal: what the instructions and headings of a question take, and about how long an answer is (1,300 to
@@ -148,7 +146,6 @@ class UpdateFold(FoldDefaults):
 
     @property
     def so_far(self) -> str:
-        """Return the recap before the span."""
         return self.context.recap
 
     @property
@@ -315,20 +312,20 @@ class UpdateFold(FoldDefaults):
     def take_run(self, runs: Sequence[tuple[Message, ...]], so_far: str) -> UpdateFold:
         """Return the same for the first of the runs that are left to ask, after this recap. Pieces of a message that
         was cut all stand where the message stands."""
-        left = sum(len(render_message(one)) for run in runs for one in run)
+        left = sum(len(render_message(message)) for run in runs for message in run)
         places = self.offsets or range(len(self.delta))
         starts, at = [], 0
-        for one in self.delta:
+        for message in self.delta:
             starts.append(at)
-            at += len(render_message(one))
+            at += len(render_message(message))
         at -= left  # how much of all was read before these runs
-        found: list[int] = []
-        for one in runs[0]:
-            found.append(places[max(0, bisect_right(starts, at) - 1)] if render_message(one) else 0)
-            at += len(render_message(one))
+        offsets: list[int] = []
+        for message in runs[0]:
+            offsets.append(places[max(0, bisect_right(starts, at) - 1)] if render_message(message) else 0)
+            at += len(render_message(message))
         closing = self.closing if len(runs) == 1 else None  # only the last run ends the chapter
         context = replace(self.context, recap=so_far)
-        return replace(self, delta=runs[0], offsets=tuple(found), context=context, closing=closing)
+        return replace(self, delta=runs[0], offsets=tuple(offsets), context=context, closing=closing)
 
     def take_first_step(self) -> UpdateFold:
         """Return the question for the texts. The lists are due by themselves then."""

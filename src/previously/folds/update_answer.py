@@ -25,7 +25,8 @@ from previously.core.note import (
 )
 from previously.core.patterns import lazy_pattern
 from previously.core.scripts import casefold
-from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, is_refusal, judge, strip_reasoning
+from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, clip_words, judge, strip_reasoning
+from previously.text.voice import is_refusal
 
 EPISODE, RECAP = "EPISODE", "RECAP"
 THREADS, STATE, PRESENT, LEARNT, LORE, PLAYERS, WISHES, SCENES = (
@@ -107,18 +108,18 @@ class Sections:
 
     def items(self, heading: str) -> list[str]:
         """Return the items of a list. A line without a bullet goes on the item before it."""
-        found: list[str] = []
+        items: list[str] = []
         for line in self.lines.get(heading, ()):
             text = " ".join(_plain(line)[:LONGEST_LINE].split())
             bullet = _BULLET.match(text)
             bare = text[bullet.end() :] if bullet else text
             if not bare.strip() or bare.strip(" .").casefold() in _NOTHING:
                 continue
-            if found and not bullet and not _STARTS_ITEM.match(bare):
-                found[-1] = f"{found[-1]} {bare.strip()}"
+            if items and not bullet and not _STARTS_ITEM.match(bare):
+                items[-1] = f"{items[-1]} {bare.strip()}"
             else:
-                found.append(bare.strip())
-        return found
+                items.append(bare.strip())
+        return items
 
 
 def cut_sections(answer: str, headings: Mapping[str, str] = HEADINGS) -> Sections:
@@ -175,7 +176,6 @@ class NoteReader:
     """The lines that could not be used, each with the reason."""
 
     def read(self, sections: Sections) -> Note:
-        """Return the note in these sections."""
         return Note(
             threads=self._threads(sections.items(THREADS)),
             state=self._state(sections.items(STATE)),
@@ -193,20 +193,20 @@ class NoteReader:
     def _numbers(self, text: str | None) -> list[int]:
         """Return the offsets of all messages that the numbers name, first and last of each range; those outside the
         span are left out."""
-        found: list[int] = []
+        offsets: list[int] = []
         for match in _NUMBER.finditer(text or ""):
-            found += [self.offsets[int(one) - 1] for one in match.groups() if one and self._is_number(one)]
-        return found
+            offsets += [self.offsets[int(one) - 1] for one in match.groups() if one and self._is_number(one)]
+        return offsets
 
     def _is_number(self, digits: str) -> bool:
         return len(digits) < 7 and 1 <= int(digits) <= len(self.offsets)
 
     def _threads(self, lines: Sequence[str]) -> tuple[ThreadItem, ...]:
-        found: list[ThreadItem] = []
+        threads: list[ThreadItem] = []
         changed: set[str] = set()
         for line in lines:
             match = _THREAD.fullmatch(line)
-            text = _bounded(match["text"], LONGEST_ITEM) if match else ""
+            text = clip_words(match["text"], LONGEST_ITEM) if match else ""
             settled = match is not None and (match["change"] or "").lower() == "settled"
             if not match or not (text or settled):
                 self._drop(line, "a thread says new, now or settled, a message and its words")
@@ -217,8 +217,8 @@ class NoteReader:
             if match["who"].lower() == "new":
                 if at is None:
                     self._drop(line, "no message of the span is named")
-                elif sum(one.change is ThreadChange.NEW for one in found) < MOST_NEW_THREADS:
-                    found.append(ThreadItem(ThreadChange.NEW, text, at))
+                elif sum(one.change is ThreadChange.NEW for one in threads) < MOST_NEW_THREADS:
+                    threads.append(ThreadItem(ThreadChange.NEW, text, at))
                 else:
                     self._drop(line, "too many threads")
                 continue
@@ -234,31 +234,31 @@ class NoteReader:
                 self._drop(line, "the thread was changed already")
             else:
                 changed.add(f"{word} {thread}")
-                found.append(ThreadItem(ThreadChange(word), text, at, thread))
-        return tuple(found)
+                threads.append(ThreadItem(ThreadChange(word), text, at, thread))
+        return tuple(threads)
 
     def _state(self, lines: Sequence[str]) -> tuple[StateItem, ...]:
-        found: dict[tuple[str, Aspect], StateItem] = {}
+        values: dict[tuple[str, Aspect], StateItem] = {}
         for line in lines:
             match = _STATE.fullmatch(line)
             if not match or match["aspect"].lower() not in _ASPECTS:
                 self._drop(line, "a state is Thing / aspect: value, and the aspect one of the list")
                 continue
             thing, aspect = " ".join(match["thing"].split()), Aspect(match["aspect"].lower())
-            value = _bounded(match["value"], LONGEST_ITEM)
+            value = clip_words(match["value"], LONGEST_ITEM)
             ended = value.strip(" .").casefold() == "ended"
             numbers = self._numbers(match["at"])
             if not thing or (not numbers and not ended):
                 self._drop(line, "no message of the span is named")
                 continue
             key = thing.casefold(), aspect
-            found.pop(key, None)
-            if len(found) < MOST_STATE:
-                found[key] = StateItem(thing, aspect, "" if ended else value, numbers[0] if numbers else None)
-        return tuple(found.values())
+            values.pop(key, None)
+            if len(values) < MOST_STATE:
+                values[key] = StateItem(thing, aspect, "" if ended else value, numbers[0] if numbers else None)
+        return tuple(values.values())
 
     def _present(self, lines: Sequence[str]) -> tuple[PresenceItem, ...]:
-        found: list[PresenceItem] = []
+        stretches: list[PresenceItem] = []
         covered: set[int] = set()
         for line in lines:
             match = _PRESENT.fullmatch(line)
@@ -271,8 +271,8 @@ class NoteReader:
                 fresh = [one for one in range(first, last + 1) if one not in covered]
                 covered.update(fresh)
                 if fresh:
-                    found.append(PresenceItem(fresh[0], fresh[-1], names))
-        return tuple(sorted(found, key=lambda one: one.first))
+                    stretches.append(PresenceItem(fresh[0], fresh[-1], names))
+        return tuple(sorted(stretches, key=lambda one: one.first))
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         spans: list[tuple[int, int]] = []
@@ -284,19 +284,19 @@ class NoteReader:
         return spans
 
     def _learnt(self, lines: Sequence[str]) -> tuple[LearntItem, ...]:
-        found: list[LearntItem] = []
+        learnt: list[LearntItem] = []
         for line in lines:
             match = _LEARNT.fullmatch(line)
             numbers = self._numbers(match["at"]) if match else []
             names = _names(match["names"]) if match else ()
             if not match or not numbers or not names:
                 self._drop(line, "what was learnt has a message, names and words")
-            elif len(found) < MOST_LEARNT:
-                found.append(LearntItem(names, _bounded(match["text"], LONGEST_ITEM), numbers[0]))
-        return tuple(found)
+            elif len(learnt) < MOST_LEARNT:
+                learnt.append(LearntItem(names, clip_words(match["text"], LONGEST_ITEM), numbers[0]))
+        return tuple(learnt)
 
     def _lore(self, lines: Sequence[str]) -> tuple[LoreItem, ...]:
-        found: dict[str, LoreItem] = {}
+        entries: dict[str, LoreItem] = {}
         for line in lines:
             parts = [part.strip() for part in line.split("|")]
             match = _WITH_NUMBER.fullmatch(parts[0])
@@ -306,14 +306,14 @@ class NoteReader:
                 self._drop(line, "an entry is name | kind | words that call it up | text, with its message")
                 continue
             keywords = tuple(dict.fromkeys(one for one in _COMMAS.split(parts[2]) if one and one != "-"))[:8]
-            content = _bounded(" ".join(parts[3:]), LONGEST_ENTRY)
-            if content and len(found) < MOST_LORE:
+            content = clip_words(" ".join(parts[3:]), LONGEST_ENTRY)
+            if content and len(entries) < MOST_LORE:
                 offsets = tuple(sorted(set(numbers)))
-                found[name.casefold()] = LoreItem(name, parts[1].casefold(), keywords or (name,), content, offsets)
-        return tuple(found.values())
+                entries[name.casefold()] = LoreItem(name, parts[1].casefold(), keywords or (name,), content, offsets)
+        return tuple(entries.values())
 
     def _players(self, lines: Sequence[str]) -> tuple[PlayerItem, ...]:
-        found: dict[str, PlayerItem] = {}
+        players: dict[str, PlayerItem] = {}
         for line in lines:
             match = _LEARNT.fullmatch(line)
             numbers = self._numbers(match["at"]) if match else []
@@ -321,33 +321,28 @@ class NoteReader:
             plays = _names(match["text"]) if match else ()
             if len(names) != 1 or len(plays) != 1 or not numbers:
                 self._drop(line, "a player is a message, one writer and one character")
-            elif len(found) < MOST_PLAYERS and casefold(names[0]) != casefold(plays[0]):
-                found[casefold(names[0])] = PlayerItem(names[0], plays[0], numbers[0])
-        return tuple(found.values())
+            elif len(players) < MOST_PLAYERS and casefold(names[0]) != casefold(plays[0]):
+                players[casefold(names[0])] = PlayerItem(names[0], plays[0], numbers[0])
+        return tuple(players.values())
 
     def _wishes(self, lines: Sequence[str]) -> tuple[WishItem, ...]:
-        found: list[WishItem] = []
+        wishes: list[WishItem] = []
         for line in lines:
             match = _WITH_NUMBER.fullmatch(line)
             numbers = self._numbers(match["at"]) if match else []
             by_user = [one for one in numbers if one in self.by_user]
             if not match or not by_user:
                 self._drop(line, "a wish names the message of a player")
-            elif len(found) < MOST_WISHES:
-                found.append(WishItem(_bounded(match["text"], LONGEST_ITEM), by_user[0]))
-        return tuple(found)
+            elif len(wishes) < MOST_WISHES:
+                wishes.append(WishItem(clip_words(match["text"], LONGEST_ITEM), by_user[0]))
+        return tuple(wishes)
 
     def _ends(self, lines: Sequence[str]) -> tuple[int, ...]:
-        found: set[int] = set()
+        ends: set[int] = set()
         for line in lines:
             match = _ENDS_AT.search(line)
-            found.update(self._numbers(match["at"])[:1] if match else ())
-        return tuple(sorted(found))
-
-
-def _bounded(text: str, longest: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+            ends.update(self._numbers(match["at"])[:1] if match else ())
+        return tuple(sorted(ends))
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -4,10 +4,9 @@ It may import `wire`, `folds`, `lore`, `text` and `core`. Others use what is exp
 `scene_memories` for files that hold no story.
 """
 
-from previously.formats.claude_code_writer import to_claude_code
+from previously.formats.claude_code import to_claude_code
 from previously.formats.detect_format import FORMATS, FileReader, read_story
 from previously.formats.files import SideStory, SourceBranch, StorySource
-from previously.formats.sillytavern import to_sillytavern
 from previously.wire.anthropic_request import to_anthropic
 from previously.wire.chat import to_openai
 from previously.wire.responses import to_responses
@@ -23,5 +22,4 @@ __all__ = [
     "to_claude_code",
     "to_openai",
     "to_responses",
-    "to_sillytavern",
 ]

@@ -11,18 +11,26 @@
 
 `extra["claude_code"]` holds the fields of a line that the header does not say already, `extra["anthropic"]` those of
 its API message.
+
+Any messages can be written as a transcript that Claude Code goes on with: one line for each message of a request, in
+one chain. The messages of the lines are what `to_anthropic` writes; the same messages give the same lines, ids
+included. A system message at the front is a line of the user that Claude Code does not show (`isMeta`), since its
+transcripts hold no system prompt. Such a line and that of a brief say so in the field `previously`, by which they are
+known again (see `conversations`).
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from previously.core.errors import BadInput
-from previously.core.messages import Attributes, Draft, Error, Message, Role, ToolCall, ToolResult
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Error, Message, Role, ToolCall, ToolResult
 from previously.formats.files import Document, SideStory, StorySource, open_document
 from previously.formats.log_lines import (
     COMPACTION,
@@ -33,27 +41,23 @@ from previously.formats.log_lines import (
     make_name,
     read_objects,
 )
+from previously.wire.anthropic import KEY as API
 from previously.wire.anthropic import parse_anthropic_message
+from previously.wire.anthropic_request import AnthropicTurn, count_front, plan_turns
 
 NAME = "claude-code"
 
-
 KEY = "claude_code"
-
 
 MARK = "previously"
 """The field of a line, or of a body, that says what it is to us: a system message, or where the brief is."""
 
-
 SUMMARY_BEGINS = "This session is being continued from a previous conversation"
-
 
 _HEADER = ("sessionId", "cwd", "version", "gitBranch", "userType", "agentId")
 
-
 _TOLD = frozenset(["type", "message", "uuid", "parentUuid", "timestamp", "isSidechain"])
 """Fields of a line that a draft tells by itself."""
-
 
 Item = dict[str, Any]
 
@@ -268,13 +272,13 @@ class _Log:
             fields["lines"] = [line.id for line in step.lines[1:]]
         if boundary := self.boundaries.get(str(first.get("parentUuid"))):
             fields["boundary"] = boundary
-        told = self._with(draft, fields)
+        marked = self._with(draft, fields)
         if first.get("isCompactSummary") or draft.message.text.startswith(SUMMARY_BEGINS):
-            told = add_marks(told, **{COMPACTION: "summary"})
+            marked = add_marks(marked, **{COMPACTION: "summary"})
         results = [
             self._with(self.drafts[line.id], _select_fields(self.items[line.id], header)) for line in step.results
         ]
-        return [told, *results]
+        return [marked, *results]
 
     def _with(self, draft: Draft, fields: Item) -> Draft:
         return self.kept.with_extra(draft, **{KEY: fields}) if fields else draft
@@ -358,3 +362,83 @@ def _read_subagents(path: Path, known: set[str]) -> list[SideStory]:
         if make_name(file.stem) not in known:
             others.append(SideStory(make_name(file.stem), source))
     return others
+
+
+_AGAIN = ("cwd", "version", "gitBranch", "userType", "toolUseResult", "isMeta", "requestId")
+"""Fields of a line that are written as they were read."""
+_OF_A_SESSION = {"userType": "external", "cwd": "", "version": "", "gitBranch": ""}
+_NO_USAGE = {"input_tokens": 0, "output_tokens": 0}
+
+
+def to_claude_code(
+    messages: Sequence[Message],
+    attributes: Sequence[Attributes] | None = None,
+    *,
+    session_id: str,
+    at: str,
+    header: dict[str, Any] | None = None,
+    brief_at: int | None = None,
+    earlier: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Return the lines of a transcript. `at` is the time of messages that have none, `header` what the session says of
+    itself (`cwd`, `version`, `gitBranch`). The brief at `brief_at` gets a line of its own, marked with `earlier`."""
+    about = _OF_A_SESSION | {name: value for name, value in (header or {}).items() if name in _OF_A_SESSION}
+    lines: list[str] = []
+    parent: str | None = None
+    front = count_front(messages)
+    rest = None if attributes is None else attributes[front:]
+    meta = [
+        AnthropicTurn("user", [{"type": "text", "text": one.text}], None)
+        for one in messages[:front]
+        if one.text.strip()
+    ]
+    turns = plan_turns(messages[front:], rest, None if brief_at is None else brief_at - front)
+    for number, turn in enumerate([*meta, *turns]):
+        line_id = str(uuid5(NAMESPACE_URL, f"{session_id}/{number}"))
+        known = NO_ATTRIBUTES if turn.origin is None or rest is None else rest[turn.origin]
+        line = {
+            "parentUuid": parent,
+            "isSidechain": False,
+            **about,
+            "sessionId": session_id,
+            "type": turn.role,
+            "message": _write_message(turn, known, f"msg_{line_id.replace('-', '')}"),
+            **_select_read_fields(known),
+            "uuid": line_id,
+            "timestamp": known.at or at,
+        }
+        if number < len(meta):
+            line |= {"isMeta": True, MARK: {"system": True}}
+        elif turn.alone and earlier:
+            line |= {MARK: dict(earlier)}
+        lines.append(json.dumps(line, ensure_ascii=False))
+        parent = line_id
+    return lines
+
+
+def _select_read_fields(known: Attributes) -> dict[str, Any]:
+    kept = known.extra.get(KEY)
+    fields = {name: kept[name] for name in _AGAIN if name in kept} if isinstance(kept, dict) else {}
+    if known.extra.get(COMPACTION) == "summary":
+        fields["isCompactSummary"] = True
+    return fields
+
+
+def _write_message(turn: AnthropicTurn, known: Attributes, message_id: str) -> dict[str, Any]:
+    blocks = turn.blocks
+    if turn.role == "user":
+        is_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
+        return {"role": "user", "content": blocks[0]["text"] if is_text else blocks}
+    kept = known.extra.get(API)
+    api = kept if isinstance(kept, dict) else {}
+    calls = any(block.get("type") == "tool_use" for block in blocks)
+    return {
+        "id": message_id,
+        "type": "message",
+        "role": "assistant",
+        "model": api.get("model") or "unknown",
+        "content": blocks,
+        "stop_reason": api.get("stop_reason") or ("tool_use" if calls else "end_turn"),
+        "stop_sequence": api.get("stop_sequence"),
+        "usage": api.get("usage") or _NO_USAGE,
+    }

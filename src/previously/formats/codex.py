@@ -72,7 +72,6 @@ def unpack(path: Path) -> Document:
 
 
 def read(document: Document) -> StorySource:
-    """Read a rollout."""
     rollout = _Rollout()
     for number, item in read_objects(document, rollout.skipped):
         rollout.take(number, item)
@@ -97,7 +96,6 @@ class _Rollout:
         self._settings: Item = {}
 
     def take(self, number: int, item: Item) -> None:
-        """Take the next line."""
         payload = item.get("payload")
         at = item.get("timestamp") if isinstance(item.get("timestamp"), str) else None
         match item:

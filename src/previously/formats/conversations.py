@@ -69,7 +69,6 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages alone."""
         return tuple(draft.message for draft in self.drafts)
 
     @property

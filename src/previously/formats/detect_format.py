@@ -16,14 +16,14 @@ from typing import Any
 from previously.core.errors import BadInput
 from previously.core.json_values import BrokenJson, parse_json, shown
 from previously.core.patterns import lazy_pattern
-from previously.formats import claude_code, codex, jsonl, opencode, plain, request_files, sillytavern, sweagent
+from previously.formats import claude_code, codex, opencode, plain, request_files, sillytavern, sweagent
 from previously.formats.files import Document, StorySource, open_document, read_value
 from previously.formats.log_lines import complete_source
 
 FileReader = Callable[[Document], StorySource]
 
 FORMATS: Mapping[str, FileReader] = {
-    jsonl.JSONL: jsonl.read_jsonl,
+    request_files.JSONL: request_files.read_jsonl,
     request_files.OPENAI: request_files.read_openai,
     request_files.ANTHROPIC: request_files.read_anthropic,
     request_files.RESPONSES: request_files.read_responses,
@@ -35,7 +35,7 @@ FORMATS: Mapping[str, FileReader] = {
     sillytavern.NAME: sillytavern.read,
 }
 
-_STORIES = frozenset([jsonl.JSONL, plain.NAME, sillytavern.NAME])
+_STORIES = frozenset([request_files.JSONL, plain.NAME, sillytavern.NAME])
 """Formats of stories, which are taken as they are; in all others a call without a result gets one."""
 
 _LIKE_JSON = lazy_pattern(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[{"]|\]\s*$|$))""")
@@ -70,8 +70,8 @@ def _read_path(path: Path, format: str | None, user: str | None) -> StorySource:
 
 _NAMED_JSON: Mapping[str, FileReader] = {
     ".json": request_files.read_openai,
-    ".jsonl": jsonl.read_jsonl,
-    ".ndjson": jsonl.read_jsonl,
+    ".jsonl": request_files.read_jsonl,
+    ".ndjson": request_files.read_jsonl,
     ".traj": sweagent.read,
 }
 """A file that is named like JSON is never taken for plain text: its reader says what is wrong with it."""
@@ -94,7 +94,7 @@ def _choose_reader(document: Document, suffix: str) -> FileReader:
 
 def _choose_by_fields(document: Document, item: dict[str, Any]) -> FileReader:
     if "role" in item:
-        return jsonl.read_jsonl
+        return request_files.read_jsonl
     if "mes" in item or "chat_metadata" in item:
         return sillytavern.read
     if claude_code.is_transcript_line(item):

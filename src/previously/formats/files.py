@@ -103,7 +103,6 @@ class Document:
                     yield number, None
 
     def text(self) -> str:
-        """Return the whole text."""
         return self._decode(b"".join(self._start) + self._handle.read(), 1, self._bom)
 
     def fault(self, error: BadInput | RecursionError, place: str | int | None = None) -> BadInput:

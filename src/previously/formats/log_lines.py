@@ -61,7 +61,7 @@ class DraftCleaner:
         self._skipped = skipped
 
     def draft(self, draft: Draft) -> Draft | None:
-        """Return the draft, clean_draft; None if no store can keep it."""
+        """Return the clean draft; None if no store can keep it."""
         try:
             clean, count = clean_draft(draft)
         except (BadInput, RecursionError):
@@ -81,7 +81,7 @@ class DraftCleaner:
         return clean
 
     def header(self, header: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a log says beside its messages, clean_draft; nothing if it cannot be stored."""
+        """Return what a log says beside its messages, clean; nothing if it cannot be stored."""
         try:
             clean, count = clean_json(dict(header))
         except (BadInput, RecursionError):
@@ -92,7 +92,6 @@ class DraftCleaner:
 
 
 def add_marks(draft: Draft, **marks: object) -> Draft:
-    """Return the draft with marks added to its `extra`."""
     attributes = draft.attributes
     return replace(draft, attributes=replace(attributes, extra={**attributes.extra, **marks}))
 

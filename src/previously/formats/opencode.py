@@ -47,13 +47,10 @@ from previously.wire.fields import parse_time
 
 NAME = "opencode"
 
-
 KEY = "opencode"
-
 
 MAGIC = b"SQLite format 3\x00"
 """The bytes that every SQLite file begins with."""
-
 
 Item = dict[str, Any]
 
@@ -77,12 +74,10 @@ def is_session(value: object) -> bool:
 
 
 def read(document: Document) -> StorySource:
-    """Read a file of one session."""
     return read_value(document, parse_session)
 
 
 def parse_session(document: Document, value: Any) -> StorySource:
-    """Return the session of a parsed file."""
     if not isinstance(value, dict):
         raise BadInput(f"the file must hold a session, not {kind(value)}.")
     if isinstance(value.get("messages"), list):

@@ -1,8 +1,12 @@
-"""Files that hold a request or a response of a model's API, or just its list: OpenAI's chat, Anthropic's messages,
-OpenAI's Responses.
+"""Files of message objects: a request or a response of a model's API, or just its list (OpenAI's chat, Anthropic's
+messages, OpenAI's Responses), and our own lines.
 
 The list becomes the drafts, one for each of its objects; a system prompt beside the list is a draft before all others;
 the rest of a body becomes the header.
+
+A file of our own has one message object per line, `{"role", "name"?, "content", "witnesses"?, "at"?, "id"?, "hidden"?,
+"extra"?}`; without `witnesses` everyone was there. A line may be anything that `parse_chat_message` reads. Blank lines
+are skipped.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.json_values import clean_json, kind
+from previously.core.json_values import clean_json, kind, parse_object
 from previously.core.messages import Draft, clean_draft
 from previously.formats.files import Document, StorySource, read_value
 from previously.wire.anthropic import parse_anthropic_message
@@ -64,7 +68,6 @@ def read_openai(document: Document) -> StorySource:
 
 
 def read_anthropic(document: Document) -> StorySource:
-    """Read a file of Anthropic's messages."""
     return read_value(document, read_anthropic_value)
 
 
@@ -74,7 +77,6 @@ def read_responses(document: Document) -> StorySource:
 
 
 def read_openai_value(document: Document, value: Any) -> StorySource:
-    """Read the messages of a parsed file."""
     header: dict[str, Any] = {}
     if isinstance(value, dict):
         if "messages" not in value:
@@ -87,7 +89,6 @@ def read_openai_value(document: Document, value: Any) -> StorySource:
 
 
 def read_anthropic_value(document: Document, value: Any) -> StorySource:
-    """Read the messages of a parsed file."""
     header: dict[str, Any] = {}
     led: list[Draft] = []
     if isinstance(value, dict):
@@ -145,3 +146,20 @@ def _check_list(value: object, what: str) -> list[Any]:
     if not isinstance(value, list):
         raise BadInput(f"the file must hold a list of {what}, not {kind(value)}.")
     return value
+
+
+JSONL = "jsonl"
+
+
+def read_jsonl(document: Document) -> StorySource:
+    """Read a file of message lines."""
+    drafts: list[Draft] = []
+    replaced = 0
+    for number, line in document.lines():
+        try:
+            draft, count = clean_draft(parse_chat_message(parse_object(line)))
+        except (BadInput, RecursionError) as error:
+            raise document.fault(error, number) from None
+        drafts.append(draft)
+        replaced += count
+    return StorySource(drafts, JSONL, {}, replaced)

@@ -109,10 +109,10 @@ def _check_scene(given: Mapping[str, Any]) -> Scene:
 
 
 def _from_fields(given: Mapping[str, Any]) -> Scene:
-    sentences = _sentences(given.get("narrative"))
+    sentences = _list_texts(given.get("narrative"))
     for name in STATE_FIELDS:
         sentences += [_end_sentence(f"{who}: {' '.join(said)}") for who, said in _list_things(given.get(name), name)]
-    sentences += _sentences(given.get("memorable_events"))
+    sentences += _list_texts(given.get("memorable_events"))
     entries: list[Described] = []
     for name, value in given.items():
         if name in TOLD_FIELDS:
@@ -165,12 +165,12 @@ def _list_things(value: object, field: str) -> Iterator[tuple[str, list[str]]]:
     """Yield each thing that a field speaks of, with what it says of it."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            if said := _sentences(inner):
+            if said := _list_texts(inner):
                 yield " ".join(str(name).split()) or _label(field), said
     elif isinstance(value, list):
         for item in value:
             yield from _list_item(item, field)
-    elif said := _sentences(value):
+    elif said := _list_texts(value):
         yield _label(field), said
 
 
@@ -178,31 +178,32 @@ def _list_item(item: object, field: str) -> Iterator[tuple[str, list[str]]]:
     """Yield a thing in a list: an object with a name, the bare name of a place or thing, or a sentence."""
     if isinstance(item, Mapping):
         name = next((item[key] for key in ("name", "title", "who") if isinstance(item.get(key), str)), "")
-        said = _sentences({key: inner for key, inner in item.items() if inner != name})
+        said = _list_texts({key: inner for key, inner in item.items() if inner != name})
         if name.strip() or said:
             yield (" ".join(name.split()) or _first_words(said[0], field)), said or [_label(field)]
         return
-    said = _sentences(item)
+    said = _list_texts(item)
     if not said:
         return
     bare = len(said) == 1 and len(said[0].split()) <= _NAME_WORDS and not said[0].endswith((".", "!", "?"))
     yield (said[0], [_label(field)]) if bare and field in ENTRY_FIELDS else (_first_words(said[0], field), said)
 
 
-def _sentences(value: object) -> list[str]:
+def _list_texts(value: object) -> list[str]:
     """Return what a value says, piece by piece, whatever it is made of."""
     if value is None or isinstance(value, bool):
         return [] if value is None else ["yes" if value else "no"]
     if isinstance(value, Mapping):
-        return [f"{_label(str(key))}: {', '.join(said)}" for key, inner in value.items() if (said := _sentences(inner))]
+        return [
+            f"{_label(str(key))}: {', '.join(said)}" for key, inner in value.items() if (said := _list_texts(inner))
+        ]
     if isinstance(value, list):
-        return [sentence for item in value for sentence in _sentences(item)]
+        return [sentence for item in value for sentence in _list_texts(item)]
     text = " ".join(str(value).split())
     return [text] if text else []
 
 
 def _first_words(text: str, field: str) -> str:
-    """Return a name for what has none: its first words."""
     return shown(" ".join(text.split()[:_NAME_WORDS]).strip(" .,;:!?"), 60) or _label(field)
 
 

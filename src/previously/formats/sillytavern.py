@@ -12,9 +12,9 @@ How a line becomes a draft:
 - `extra.reasoning` becomes thinking, in alternatives too (from their `swipe_info`), so that a reply stays the same
   message when another swipe is shown.
 
-Everything else goes to `extra["sillytavern"]`, laid out so that `to_sillytavern` can write the line again byte for
-byte. It has all keys of the line in their order. Null stands where the draft itself holds the value, so that an edit in
-the story is written and no text is stored twice:
+Everything else goes to `extra["sillytavern"]`, laid out so that the line can be written again byte for byte. It has all
+keys of the line in their order. Null stands where the draft itself holds the value, so that an edit in the story is
+written and no text is stored twice:
 
 - `mes`, `name`, `is_user`, `is_system`, `send_date`: null when text, speaker, role, hidden and time give it back;
 - `swipes`: `{"count", "shown", "kept"}`: how many there are, which one is the message, and those that are neither the
@@ -38,12 +38,9 @@ from previously.wire.fields import parse_time, read_optional_text, refuse
 
 NAME = "sillytavern"
 
-
 KEY = "sillytavern"
 
-
-_OWN = ("is_user", "is_system", "swipes", "swipe_info")
-
+OWN_KEYS = ("is_user", "is_system", "swipes", "swipe_info")
 
 _COPIED = ("send_date", "gen_started", "gen_finished", "extra")
 
@@ -54,7 +51,6 @@ def is_header(item: dict[str, Any]) -> bool:
 
 
 def read(document: Document) -> StorySource:
-    """Read a chat file."""
     drafts: list[Draft] = []
     header: dict[str, Any] = {}
     replaced = 0
@@ -75,7 +71,7 @@ def read(document: Document) -> StorySource:
 
 
 def parse_line(item: dict[str, Any]) -> Draft:
-    """Return one message object with its swipes, not yet clean_draft."""
+    """Return one message object with its swipes, not yet clean."""
     text = item.get("mes")
     if not isinstance(text, str):
         if "mes" not in item:
@@ -156,7 +152,7 @@ def find_time(item: dict[str, Any]) -> str | None:
 def keep_message_fields(item: dict[str, Any], message: Message, shown: int | None, places: set[int]) -> dict[str, Any]:
     """Return the fields of a line; `places` are those of its alternatives."""
     fields = dict(item)
-    for key in _OWN:
+    for key in OWN_KEYS:
         if key in fields and (fields[key] is None or isinstance(fields[key], dict)):
             fields[key] = {"was": fields[key]}
     fields["mes"] = None
@@ -175,7 +171,7 @@ def keep_message_fields(item: dict[str, Any], message: Message, shown: int | Non
         }
         fields["swipes"] = {"count": len(swipes), "shown": shown} | ({"kept": kept} if kept else {})
         if isinstance(infos, list):
-            copy = _copied(item)
+            copy = copy_fields(item)
             kept = {
                 str(place): info
                 for place, info in enumerate(infos)
@@ -186,49 +182,7 @@ def keep_message_fields(item: dict[str, Any], message: Message, shown: int | Non
 
 
 def keep_alternative_fields(place: int, info: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the fields of a swipe that is not shown."""
     return {"swipe_id": place} if info is None else {"swipe_id": place, "swipe_info": _timeless(dict(info))}
-
-
-def to_sillytavern(draft: Draft) -> dict[str, Any]:
-    """Return the line of a draft: as it was read, with what the story has changed since."""
-    message, attributes = draft.message, draft.attributes
-    hidden, at = attributes.hidden, attributes.at
-    fields: dict[str, Any] = dict(attributes.extra.get(KEY, {}))
-    if "mes" not in fields:
-        fields = {"name": None, "is_user": None, "is_system": None, "send_date": None, "mes": None, "extra": {}}
-    fields["mes"] = message.text
-    own = {"name": message.speaker, "is_user": message.role is Role.USER, "is_system": hidden, "send_date": at}
-    for key, value in own.items():
-        if key in fields and fields[key] is None:
-            fields[key] = value
-    swipes, infos = fields.get("swipes"), fields.get("swipe_info")
-    if isinstance(swipes, dict) and "count" in swipes:
-        others = {alternative.attributes.extra[KEY]["swipe_id"]: alternative for alternative in draft.alternatives}
-        texts = _by_place(swipes) | {place: other.message.text for place, other in others.items()}
-        fields["swipes"] = [texts.get(place, message.text) for place in range(swipes["count"])]
-        if isinstance(infos, dict) and "count" in infos:
-            known = {place: _info(other.attributes) for place, other in others.items()} | _by_place(infos)
-            copy = _copied(fields)
-            fields["swipe_info"] = [known.get(place, copy) for place in range(infos["count"])]
-    for key in _OWN:
-        value = fields.get(key)
-        if isinstance(value, dict) and "was" in value:
-            fields[key] = value["was"]
-    if bool(fields.get("is_system")) != hidden:
-        fields["is_system"] = hidden
-    return fields
-
-
-def _by_place(layout: dict[str, Any]) -> dict[int, Any]:
-    return {int(place): value for place, value in layout.get("kept", {}).items()}
-
-
-def _info(attributes: Attributes) -> dict[str, Any]:
-    info = dict(attributes.extra[KEY].get("swipe_info", {}))
-    if "send_date" in info and info["send_date"] is None:
-        info["send_date"] = attributes.at
-    return info
 
 
 def _timeless(fields: dict[str, Any]) -> dict[str, Any]:
@@ -239,7 +193,7 @@ def _timeless(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _copied(item: dict[str, Any]) -> dict[str, Any]:
+def copy_fields(item: dict[str, Any]) -> dict[str, Any]:
     return {key: item[key] for key in _COPIED if key in item}
 
 

@@ -28,17 +28,14 @@ _SAID_AGAIN = frozenset(["action", "observation", "response", "thought", "query"
 
 
 def is_trajectory(value: object) -> bool:
-    """Return whether a parsed file is a trajectory."""
     return isinstance(value, dict) and any(isinstance(value.get(name), list) for name in ("history", "trajectory"))
 
 
 def read(document: Document) -> StorySource:
-    """Read a file of one trajectory."""
     return read_value(document, parse_trajectory)
 
 
 def parse_trajectory(document: Document, value: Any) -> StorySource:
-    """Return the messages of a parsed file."""
     if not isinstance(value, dict):
         raise BadInput(f"the file must hold a trajectory, not {kind(value)}.")
     skipped: Counter[str] = Counter()

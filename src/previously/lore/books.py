@@ -56,7 +56,6 @@ def parse_book(given: object, name: str = "") -> LoreBook:
 
 
 def _find_book(given: object) -> Mapping[str, Any] | list[Any]:
-    """Return the object or list that holds the entries."""
     if isinstance(given, list):
         return given
     if not isinstance(given, Mapping):

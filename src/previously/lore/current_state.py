@@ -44,7 +44,6 @@ class StateValue:
 
     @property
     def text(self) -> str:
-        """Return it as a line."""
         return render_state_line(self.thing, self.aspect, self.value)
 
 

@@ -1,9 +1,9 @@
 """The input and the decisions of a scan: which entries fired, and for every entry why or why not, in plain words.
 
 A reason names what decided, so that a person can change it; the reasons of entries that were not even looked at are
-worked out when somebody asks. Timed effects (entries that stay, rest or come late) are not stored: a scan records
-which entry fired when which message was answered, and the rest follows. A path that goes back, by an edit, a swipe or
-a deletion, holds fewer of these records, so no effect has to be undone.
+worked out when somebody asks. Timed effects (entries that stay, rest or come late) are not stored: the recipes of views
+say which entry fired for which answer, and the rest follows. A path that goes back, by an edit, a swipe or a deletion,
+has fewer recipes, so no effect has to be undone.
 """
 
 from __future__ import annotations
@@ -63,11 +63,6 @@ def compute_effects(activations: Iterable[Activation], entries: Mapping[str, Key
         elif now < end + entry.cooldown:
             cooldown[uid] = end + entry.cooldown
     return TimedEffects(sticky, cooldown)
-
-
-def has_effects(entry: KeyedEntry) -> bool:
-    """Return whether it matters later that an entry has fired."""
-    return entry.sticky > 0 or entry.cooldown > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +153,6 @@ class ScanResult:
     def explain_all(self) -> dict[str, Decision]:
         """Return the decision on every entry, in their own order."""
         return {uid: self.explain(uid) for uid in self.index.entries}
-
-    @property
-    def to_record(self) -> tuple[Activation, ...]:
-        """Return what later turns must know: the entries that fired now and stay or rest afterwards."""
-        return tuple(
-            Activation(one.entry.uid, self.given.length)
-            for one in self.fired
-            if has_effects(one.entry) and one.entry.uid not in self.given.timed.sticky
-        )
 
     def _why_not(self, uid: str) -> str:
         """Return why an entry was not even looked at."""

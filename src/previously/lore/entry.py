@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from previously.lore.keys import normalize_name
-from previously.lore.regexes import find_ignored_flags, parse_regex
+from previously.lore.keys import find_ignored_flags, normalize_name, parse_regex
 
 MOST_CONTENT_TOKENS = 200
 """A model's description takes no more: seed 002 asks for 50 to 200."""
@@ -56,7 +55,6 @@ class LoreEntry:
 
     @property
     def key(self) -> EntryKey:
-        """The normalized name."""
         return normalize_name(self.name)
 
 
@@ -118,6 +116,11 @@ class KeyedEntry:
     def is_blank(self) -> bool:
         """Return whether there is nothing it could tell the model."""
         return not self.content.strip()
+
+    @property
+    def has_effects(self) -> bool:
+        """Return whether it matters later that it has fired."""
+        return self.sticky > 0 or self.cooldown > 0
 
 
 def find_problems(entry: KeyedEntry) -> list[str]:

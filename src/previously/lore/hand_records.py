@@ -117,13 +117,11 @@ class CorrectedState:
 
 
 def render_record(record: HandRecord) -> str:
-    """Return a record as it is kept."""
     kind = next(name for name, one in _KINDS.items() if isinstance(record, one))
     return json.dumps({"kind": kind, **make_plain(record)}, ensure_ascii=False)
 
 
 def parse_record(text: str) -> HandRecord | None:
-    """Return the record in a text; None for what is none."""
     try:
         plain = json.loads(text)
         return read_plain(_KINDS[plain.pop("kind")], plain)

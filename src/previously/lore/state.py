@@ -39,7 +39,6 @@ class Player:
 
     @property
     def line(self) -> str:
-        """Return who plays whom."""
         return f"{self.name} plays {self.character}"
 
 
@@ -60,10 +59,8 @@ def reduce_players(players: Players, items: Iterable[tuple[int, int, PlayerItem]
 TOLD = "told"
 """The source of what a note says that somebody was told; by whom stands in its words."""
 
-
 MOST_LEARNT = 40
 """Facts that are kept of one character: four times what is told of them, so that old ones can be asked for."""
-
 
 MOST_NAMES = 200
 """Characters of whom something is kept, those who learnt something last: as many as people are kept in mind."""
@@ -137,10 +134,8 @@ def find_wish(wishes: Iterable[Wish], ident: str, words: str) -> Wish | None:
 FORM = "3"
 """The form of a snapshot. One of another form is passed over and made anew."""
 
-
 MOST_ENTRIES = 1_000
 """Entries that are kept at hand, ten times those that are live; of those retired, the oldest are left to the notes."""
-
 
 Item = TypeVar("Item", ThreadItem, StateItem, WishItem, LearntItem, PlayerItem)
 
@@ -191,7 +186,6 @@ class PlacedNote:
                 yield index, self.first + item.at, item
 
     def is_users(self, offset: int) -> bool:
-        """Return whether the message at an offset is a user's."""
         return 0 <= offset < len(self.messages) and self.messages[offset].role is Role.USER
 
 
@@ -225,7 +219,6 @@ def _drop_oldest(lore: Entries) -> Entries:
 
 
 def render_state(state: State) -> str:
-    """Return the state as canonical JSON."""
     plain = {
         "form": FORM,
         "lore": [make_plain(one) for one in state.lore.values()],

@@ -79,7 +79,6 @@ class Thread:
 
     @property
     def is_question(self) -> bool:
-        """Return whether it asks something."""
         return self.text.rstrip().endswith(("?", "？"))
 
 

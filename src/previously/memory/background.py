@@ -23,7 +23,7 @@ from previously.lore.entry import LoreEntry
 from previously.lore.hand_records import correct_state, parse_record
 from previously.lore.state import State
 from previously.lore.threads import choose_shown_threads
-from previously.memory.librarian import read_fragments
+from previously.memory.notes import read_fragments
 from previously.text.cuts import shorten
 from previously.text.names import name_chapter
 

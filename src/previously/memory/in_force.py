@@ -76,7 +76,6 @@ class ChapterText:
 
     @property
     def name(self) -> str:
-        """Return its number and title, as a heading."""
         return f"Chapter {self.number}, {self.title}" if self.title else f"Chapter {self.number}"
 
 
@@ -97,7 +96,6 @@ class InForce:
         return find_chapters(marks, after=before)
 
     def chapters(self, closed: Sequence[Chapter]) -> list[ChapterText]:
-        """Return closed chapters with their recaps."""
         asked = [(chapter.last_stretch.scope, chapter.last) for chapter in closed if chapter.last is not None]
         fulls = self._snapshot.live_each(Kind.CHAPTER, asked) if asked else []
         shorts = self._snapshot.live_each(Kind.SHORT, asked) if asked else []

@@ -23,11 +23,11 @@ from previously.folds.recap import FoldRules
 from previously.lore.books import parse_book
 from previously.lore.entry import EntryKey, KeyedEntry, LoreEntry
 from previously.lore.hand_records import CorrectedState, HandRecord, LoreRecord, correct_state, parse_record
+from previously.lore.index import StoryLore, index_books, make_keyed
 from previously.lore.keys import normalize_name
 from previously.lore.merge import find_entry
 from previously.lore.reader_state import FactWeight, KnownFact, choose_key_facts, collect_facts
 from previously.lore.state import EMPTY_STATE, State
-from previously.lore.story_lore import StoryLore, index_books, make_keyed
 from previously.memory.background import HAND
 from previously.memory.notes import Walk, find_stale, resolve_tail, trace_states, walk_behind, walk_to_the_end
 from previously.memory.presence import Presences, parse_correction
@@ -133,7 +133,6 @@ class KnownReader:
 
 
 def read_book_entries(snapshot: Snapshot, name: str) -> list[KeyedEntry]:
-    """Return the entries of an owner's book."""
     return parse_kept_book(snapshot.book(name), name)
 
 
@@ -226,7 +225,6 @@ def is_told_all(snapshot: Snapshot, name: str, presence: Presence) -> bool:
 
 
 def cast_scope(name: str, presence: Presence) -> str:
-    """Return the scope of what one character knows."""
     return OWN_SCOPE + presence.names.key(name)
 
 

@@ -47,7 +47,6 @@ class Witness:
         return self.presence.knows(self.name, position)
 
     def is_self(self, name: str) -> bool:
-        """Return whether a name is theirs."""
         return self.presence.names.same_person(self.name, name)
 
     def through(self, last: int) -> str:
@@ -112,11 +111,9 @@ class States:
         return begun, 0
 
     def find(self, looked: Looked) -> State | None:
-        """Return a state that is remembered."""
         return self._known.get(looked)
 
     def keep(self, looked: Looked, state: State) -> None:
-        """Remember a state."""
         self._known[looked] = state
         self._known.move_to_end(looked)
         while len(self._known) > MOST_REMEMBERED:

@@ -99,7 +99,6 @@ class OpenAICompatibleModel:
 
     @property
     def name(self) -> str:
-        """The name that was given."""
         return self._model
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:

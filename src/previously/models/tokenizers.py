@@ -59,7 +59,6 @@ class ExactCounter:
         return f"Exact({self.name!r})"
 
     def tokens(self, text: str) -> int:
-        """Count the tokens of a text."""
         return self._count(text)
 
     def _counted(self, text: str) -> int:

@@ -17,7 +17,7 @@ from previously.folds.amend import AmendFold
 from previously.folds.boundary import Boundary
 from previously.folds.builtin.quotes import renumber_live
 from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, KINDS, PARTS, SHORT, TITLE, ChapterFold, find_ending
-from previously.folds.checks import RefusalKind, find_residue
+from previously.folds.checks import RefusalKind
 from previously.folds.prompts.templates import render_message
 from previously.folds.recap import Due, NotDue, Timeline, find_first_position, skip_opening
 from previously.folds.summary import parse_cuts, render_cuts
@@ -27,6 +27,7 @@ from previously.memory.background import read_chapters_before
 from previously.plan.reader import PlanReader, is_stand_in, was_taken_back
 from previously.plan.recap import FULL_SUMMARY, ChapterEnds, RecapPlan
 from previously.plan.step import Step, Written, take_over
+from previously.text.compare import find_residue
 
 BY_MODEL = "model"
 

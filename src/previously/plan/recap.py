@@ -35,8 +35,7 @@ from previously.folds.scene import parse_scene
 from previously.folds.summary import Gap, append_text, apply_updates
 from previously.folds.tiles import Tile, TileRules, cut_note_tiles, cut_scene_tiles, take_leading
 from previously.folds.update import Part
-from previously.memory.librarian import MOST_APPLIED, make_fragments, summarize
-from previously.memory.notes import find_analyses, list_end_kinds
+from previously.memory.notes import MOST_APPLIED, find_analyses, list_end_kinds, make_fragments, summarize
 from previously.memory.state import States
 from previously.plan.reader import PlanReader, is_stand_in
 from previously.plan.step import Step, Written

@@ -6,10 +6,10 @@ from previously.core.note import parse_note, render_note_words
 from previously.core.path import Span
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, LiveVersion, NewVersion
-from previously.folds.checks import find_residue
 from previously.folds.fold import Amends
 from previously.folds.prompts.templates import render_message
 from previously.memory.notes import find_notes
+from previously.text.compare import find_residue
 
 
 def find_outdated_states(snapshot: Snapshot, since: int) -> list[int]:

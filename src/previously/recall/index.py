@@ -102,7 +102,6 @@ def read_facts(message: Message, at: str | None = None, session: str | None = No
 
 
 def read_entry_facts(entry: Entry) -> MessageFacts:
-    """Return the facts of an entry."""
     return read_facts(entry.message, entry.attributes.at, read_session(entry.attributes))
 
 
@@ -217,7 +216,6 @@ def make_posting(entry: int, count: int, length: int) -> bytes:
 def make_fact(
     entry: int, *, length: int, size: int, minute: int, session: int, speaker: int, asks: bool, time_words: int
 ) -> bytes:
-    """Return the record of an entry's facts."""
     return (
         (entry % BLOCK).to_bytes(2, "little")
         + min(length, 0xFFFF).to_bytes(2, "little")

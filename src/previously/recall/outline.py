@@ -31,7 +31,6 @@ GAP_MINUTES = 6 * 60
 PAGE_MESSAGES = 100
 """A session is cut into pages of so many messages."""
 
-
 _MOST_SPREAD = 16
 """Ids that lie so many times wider than there are entries are looked up by searching, not in a table."""
 
@@ -105,7 +104,6 @@ class Outline:
         return np.searchsorted(self.sessions, positions, side="right") - 1
 
     def session_at(self, position: int) -> int:
-        """Return the number of the session one position is in."""
         return bisect_right(self.sessions, position) - 1
 
     def days(self) -> Positions:
@@ -154,9 +152,9 @@ def make_outline(
 
 def make_mask(positions: Collection[int] | Positions, length: int) -> Mask:
     """Return a mask of these positions; those that are not on the path say nothing."""
-    found = positions if isinstance(positions, np.ndarray) else np.fromiter(positions, np.int64)
+    places = positions if isinstance(positions, np.ndarray) else np.fromiter(positions, np.int64)
     mask = np.zeros(length, np.bool_)
-    mask[found[(found >= 0) & (found < length)]] = True
+    mask[places[(places >= 0) & (places < length)]] = True
     return mask
 
 

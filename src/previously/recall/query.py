@@ -64,7 +64,6 @@ class Query:
 
     @property
     def empty(self) -> bool:
-        """Return whether there is nothing to look for."""
         return not (self.terms or self.words or self.speakers or self.days)
 
     def checked(self) -> Query:
@@ -80,7 +79,6 @@ class Query:
 
     @property
     def speaker_keys(self) -> tuple[int, ...]:
-        """Return the speakers as they stand in the index."""
         return tuple(make_speaker_key(name) for name in self.speakers)
 
 
@@ -109,8 +107,8 @@ def understand(
     )
 
 
-def _few(found: Sequence[str]) -> tuple[str, ...]:
-    distinct = tuple(dict.fromkeys(found))
+def _few(texts: Sequence[str]) -> tuple[str, ...]:
+    distinct = tuple(dict.fromkeys(texts))
     half = MOST_TERMS // 2
     return distinct if len(distinct) <= MOST_TERMS else distinct[:half] + distinct[-half:]
 
@@ -175,10 +173,10 @@ def find_mentions(text: str, speakers: tuple[str, ...]) -> list[Mention]:
     whose, inside = _parts_of_names(speakers)
     if not whose:
         return []
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     if inside is not None:
-        found = [Mention(match.start(), match.end(), whose[match[0]]) for match in inside.finditer(text)]
-    taken = {mention.start for mention in found}
+        mentions = [Mention(match.start(), match.end(), whose[match[0]]) for match in inside.finditer(text)]
+    taken = {mention.start for mention in mentions}
     for match in WORD.finditer(text):
         word = match[0]
         part = make_key(word)
@@ -188,8 +186,8 @@ def find_mentions(text: str, speakers: tuple[str, ...]) -> list[Mention]:
             or (word[0].islower() and (part in list_filler_words() or len(part) < 3))
         ):
             continue  # "will" is Will only with a capital
-        found.append(Mention(match.start(), match.end(), whose[part]))
-    joined = _joined(sorted(found, key=lambda mention: mention.start), text)
+        mentions.append(Mention(match.start(), match.end(), whose[part]))
+    joined = _joined(sorted(mentions, key=lambda mention: mention.start), text)
     return [
         _with_title(mention, text) if _is_addressed(text, joined, number) else mention
         for number, mention in enumerate(joined)
@@ -203,7 +201,6 @@ def find_named(text: str, speakers: Collection[str]) -> tuple[str, ...]:
 
 
 def remove_mentions(text: str, mentions: Sequence[Mention]) -> str:
-    """Return a text without these mentions."""
     kept, at = [], 0
     for mention in mentions:
         kept += [text[at : mention.start], " "]
@@ -236,10 +233,10 @@ def _parts_of_names(speakers: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...
     return {part: tuple(who) for part, who in whose.items()}, pattern
 
 
-def _joined(found: Sequence[Mention], text: str) -> list[Mention]:
+def _joined(mentions: Sequence[Mention], text: str) -> list[Mention]:
     """Words of a name that only a space parts, as one mention of all whom any of them may mean."""
     runs: list[Mention] = []
-    for mention in found:
+    for mention in mentions:
         if runs and text[runs[-1].end : mention.start].isspace():
             names = tuple(dict.fromkeys((*runs[-1].names, *mention.names)))
             runs[-1] = Mention(runs[-1].start, mention.end, names)

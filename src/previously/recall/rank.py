@@ -125,10 +125,10 @@ def rank(
     near = weights.day * score_days(query, outline)[positions]
     by_page = weights.page * words.pages[positions]
     says_when = weights.says_when * facts["time_words"].astype(np.float32) / 2
-    found = own + by_neighbours + by_speaker + near + by_page
+    total = own + by_neighbours + by_speaker + near + by_page
     # Rounded, so that the last bits, in which machines differ, decide nothing.
-    scores = np.round((found + says_when).astype(np.float64), 5)
-    scores[found <= 0] = -np.inf
+    scores = np.round((total + says_when).astype(np.float64), 5)
+    scores[total <= 0] = -np.inf
     if excluded:
         scores[np.isin(positions, np.fromiter(excluded, np.int64))] = -np.inf
     best = _best_first(scores, positions, most)
@@ -195,14 +195,14 @@ def _by_speaker(query: Query, facts: Records, weights: Weights) -> Floats:
 
 def _matched(query: Query, postings: Mapping[str, Postings], places: Positions, length: int) -> list[tuple[str, ...]]:
     """For each of these places the terms of the query that stand there."""
-    found: list[list[str]] = [[] for _ in places]
+    matched: list[list[str]] = [[] for _ in places]
     for term in query.terms:
         if term in postings:
             said = np.zeros(length, np.bool_)
             said[postings[term].positions] = True
             for number in np.flatnonzero(said[places]).tolist():
-                found[number].append(term)
-    return [tuple(terms) for terms in found]
+                matched[number].append(term)
+    return [tuple(terms) for terms in matched]
 
 
 _K1, _B = 0.9, 0.6
@@ -232,7 +232,7 @@ class Lexical:
 def place_postings(blocks: Mapping[str, Sequence[Block]], outline: Outline) -> dict[str, Postings]:
     """Return the postings of these terms that stand on the path and may be known; a term that nobody says is left
     out."""
-    found: dict[str, Postings] = {}
+    placed: dict[str, Postings] = {}
     for term, kept in blocks.items():
         entries, records = join_blocks(kept, POSTING)
         positions = outline.entries.positions_of(entries)
@@ -240,8 +240,8 @@ def place_postings(blocks: Mapping[str, Sequence[Block]], outline: Outline) -> d
         rows = rows[outline.known[positions[rows]]]
         if len(rows):
             counts, lengths = records["count"][rows], records["length"][rows]
-            found[term] = Postings(positions[rows], counts.astype(np.float32), lengths.astype(np.float32))
-    return found
+            placed[term] = Postings(positions[rows], counts.astype(np.float32), lengths.astype(np.float32))
+    return placed
 
 
 def measure_rarity(count: int, total: int) -> float:
@@ -257,14 +257,14 @@ def score_words(terms: Collection[str], postings: Mapping[str, Postings], outlin
     crowd = _PAGE_K1 * (1 - _PAGE_B + _PAGE_B * sizes / max(float(sizes.mean()), 1.0))
     page_of = np.repeat(np.arange(len(starts)), np.maximum(sizes, 0))
     by_page = np.zeros(len(starts), np.float32)
-    rare = {term: measure_rarity(len(found.positions), outline.messages) for term, found in postings.items()}
+    rare = {term: measure_rarity(len(posting.positions), outline.messages) for term, posting in postings.items()}
     for term in dict.fromkeys(terms):
         if term not in postings:
             continue
-        found = postings[term]
-        spread = _K1 * (1 - _B + _B * found.lengths / max(outline.mean_terms, 1.0))
-        scores[found.positions] += rare[term] * found.counts / (found.counts + spread)
-        on_page = np.bincount(page_of[found.positions], weights=found.counts, minlength=len(starts))
+        posting = postings[term]
+        spread = _K1 * (1 - _B + _B * posting.lengths / max(outline.mean_terms, 1.0))
+        scores[posting.positions] += rare[term] * posting.counts / (posting.counts + spread)
+        on_page = np.bincount(page_of[posting.positions], weights=posting.counts, minlength=len(starts))
         weight = measure_rarity(int(np.count_nonzero(on_page)), len(starts))
         by_page += (weight * on_page * (_PAGE_K1 + 1) / (on_page + crowd)).astype(np.float32)
     highest = float(scores.max(initial=0.0))

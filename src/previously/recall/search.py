@@ -1,18 +1,25 @@
-"""Answering a question: what a store has to give, and the steps from there to hits.
+"""The search: what a store has to give, and the steps from a question to hits and passages.
 
 `StoryIndex` is the seam between recall and a store. A store gives blocks and vectors of one story, as they were kept
 when entries were written; everything that decides what is found, and in which order, happens here and below, so that
 all stores give the same answer. `find` is the usual way; `read_outline`, `understand` and `search` are its steps.
-`InMemoryIndex` keeps blocks and vectors in dictionaries, and shows what the tables of any store have to do.
 
 Nothing is found that is not on the path given, that comes at or after `until`, that the witness was not there for, or
 that is excluded. The answer does not depend on the order in which a store gives blocks.
+
+`choose_hits` takes hits while they fit a budget: a cheaper message before a dearer one of about the same score; and the
+more a session has been given already, the less its next message is worth, so that one talkative evening does not take
+everything. `make_passages` writes what was chosen, in the order of the story, each with its place, day and speaker.
+
+The budget is never exceeded, by the caller's own counter; no position that is excluded is ever chosen,
+whatever the hits say.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import heapq
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,17 +27,10 @@ import numpy as np
 
 from previously.recall.index import (
     EVERYONE,
-    FACT,
     POSTING,
     Block,
-    IndexedEntry,
-    MessageFacts,
-    change_times,
-    find_block,
-    index_entry,
     join_blocks,
     make_witness_term,
-    remove_records,
 )
 from previously.recall.outline import Mask, Outline, PathEntries, make_mask, make_outline
 from previously.recall.query import Query, clip_query, find_named, understand
@@ -38,6 +38,7 @@ from previously.recall.rank import (
     WEIGHTS,
     Hit,
     Weights,
+    Why,
     choose_candidates,
     make_query_vector,
     place_postings,
@@ -45,6 +46,7 @@ from previously.recall.rank import (
     score_words,
 )
 from previously.recall.vectors import WordTable, read_rows
+from previously.text.times import render_day
 
 MOST_HITS = 200
 
@@ -54,19 +56,15 @@ class StoryIndex(Protocol):
 
     def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
         """Return the blocks of postings of these terms, in any order; a term that nobody says may be left out."""
-        ...
 
     def facts(self) -> Sequence[Block]:
         """Return the blocks of facts, in any order."""
-        ...
 
     def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
         """Return the vectors of these entries; one that has none is left out."""
-        ...
 
     def speakers(self) -> Iterable[str]:
         """Return the names that speak in the story."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,86 +147,121 @@ def search(
 
 def _witnessed(index: StoryIndex, path: PathEntries, witness: str) -> Mask:
     terms = (EVERYONE, make_witness_term(witness))
-    found = [join_blocks(blocks, POSTING)[0] for blocks in index.postings(terms).values()]
-    entries = np.concatenate(found) if found else np.zeros(0, np.int64)
+    blocks_of = [join_blocks(blocks, POSTING)[0] for blocks in index.postings(terms).values()]
+    entries = np.concatenate(blocks_of) if blocks_of else np.zeros(0, np.int64)
     return make_mask(path.positions_of(entries), len(path))
 
 
-class InMemoryIndex:
-    """The index of one story."""
+class EmptyIndex:
+    """The index of a story of which nothing is indexed."""
 
-    def __init__(self) -> None:
-        self._postings: dict[str, dict[int, bytearray]] = {}
-        self._facts: dict[int, bytearray] = {}
-        self._vectors: dict[int, bytes] = {}
-        self._entries: dict[int, str | None] = {}
-        self._speakers: Counter[str] = Counter()
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def add(self, entry: int, facts: MessageFacts, table: WordTable | None = None) -> None:
-        """Index an entry. Entries are immutable: an id that is known keeps what it has."""
-        if entry not in self._entries:
-            self.keep(index_entry(entry, facts, table), facts.speaker)
-
-    def keep(self, indexed: IndexedEntry, speaker: str | None = None) -> None:
-        """Keep an entry that is not known yet: each record goes to the end of its block."""
-        for term, record in indexed.postings.items():
-            self._postings.setdefault(term, {}).setdefault(indexed.block, bytearray()).extend(record)
-        self._facts.setdefault(indexed.block, bytearray()).extend(indexed.facts)
-        if indexed.vector:
-            self._vectors[indexed.entry] = indexed.vector
-        if speaker:
-            self._speakers[speaker] += 1
-        self._entries[indexed.entry] = speaker
-
-    def keep_vectors(self, vectors: Mapping[int, bytes]) -> None:
-        """Keep vectors of entries that are known."""
-        self._vectors.update(vectors)
-
-    def drop_vectors(self) -> None:
-        """Leave all vectors away: another table gives others."""
-        self._vectors.clear()
-
-    def retime(self, times: Mapping[int, tuple[int, int]]) -> None:
-        """Give entries another minute and session. One that is not known is no error."""
-        for entry, time in times.items():
-            if entry in self._entries:
-                block = find_block(entry)
-                self._facts[block] = bytearray(change_times(self._facts[block], {entry: time}))
-
-    def remove(self, entry: int) -> None:
-        """Cut every record of an entry out. One that is not known is no error."""
-        if entry not in self._entries:
-            return
-        block = find_block(entry)
-        self._facts[block] = bytearray(remove_records(self._facts[block], (entry,), FACT))
-        for term in [term for term, blocks in self._postings.items() if block in blocks]:
-            left = remove_records(self._postings[term][block], (entry,), POSTING)
-            if left:
-                self._postings[term][block] = bytearray(left)
-            else:
-                del self._postings[term][block]
-                if not self._postings[term]:
-                    del self._postings[term]
-        self._vectors.pop(entry, None)
-        speaker = self._entries.pop(entry)
-        if speaker:
-            self._speakers[speaker] -= 1
-
-    def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
-        """Return the blocks of postings of these terms."""
-        return {term: list(self._postings[term].items()) for term in terms if term in self._postings}
+    def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:  # noqa: ARG002
+        return {}
 
     def facts(self) -> Sequence[Block]:
-        """Return the blocks of facts."""
-        return list(self._facts.items())
+        return ()
 
-    def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
-        """Return the vectors of these entries."""
-        return {entry: self._vectors[entry] for entry in entries if entry in self._vectors}
+    def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:  # noqa: ARG002
+        return {}
 
     def speakers(self) -> Iterable[str]:
-        """Return the names that speak in the story."""
-        return [name for name, messages in self._speakers.items() if messages]
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The price of taking a hit besides its room."""
+
+    dearer: float = 0.15
+    """Score that a message needs in addition each time it takes twice the room."""
+    free_share: float = 0.1
+    """Up to this share of the budget a session is given what it asks for."""
+    session: float = 2.0
+    """Score that the next message of a session would need in addition if the session had all of the budget."""
+
+
+PRICES = Prices()
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A message as it was told."""
+
+    text: str
+    speaker: str | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A message found again, as a model will read it."""
+
+    position: int
+    line: str
+    tokens: int
+    score: float
+    why: Why
+
+
+def choose_hits(
+    hits: Sequence[Hit],
+    budget: float,
+    costs: Mapping[int, float],
+    outline: Outline,
+    *,
+    excluded: Collection[int] = (),
+    prices: Prices = PRICES,
+) -> list[Hit]:
+    """Return the hits to take, the most valued first. A position without a cost is not taken."""
+    if budget <= 0:
+        return []
+    open_hits = [hit for hit in hits if hit.position in costs and hit.position not in excluded]
+    worth = {hit.position: hit.score - prices.dearer * math.log2(max(costs[hit.position], 1e-3)) for hit in open_hits}
+    session = {hit.position: outline.session_at(hit.position) for hit in open_hits}
+    given: dict[int, float] = {}
+
+    def value(hit: Hit) -> float:
+        over = given.get(session[hit.position], 0.0) / budget - prices.free_share
+        return worth[hit.position] - prices.session * max(0.0, over)
+
+    # Values only sink, so one that is still right when it comes up is the highest.
+    waiting = [(-value(hit), number, hit) for number, hit in enumerate(open_hits)]
+    heapq.heapify(waiting)
+    taken: list[Hit] = []
+    left = budget
+    while waiting:
+        price, number, hit = heapq.heappop(waiting)
+        now = -value(hit)
+        if now > price:
+            heapq.heappush(waiting, (now, number, hit))
+        elif costs[hit.position] <= left:
+            left -= costs[hit.position]
+            given[session[hit.position]] = given.get(session[hit.position], 0.0) + costs[hit.position]
+            taken.append(hit)
+    return taken
+
+
+def make_passages(
+    hits: Sequence[Hit],
+    told: Mapping[int, Quoted],
+    budget_tokens: int,
+    count: Callable[[str], int],
+    outline: Outline,
+    *,
+    excluded: Collection[int] = (),
+) -> list[Passage]:
+    """Return what of the hits fits the budget, in the order of the story. `told` holds the messages of the hits,
+    `count` says what a line takes in the view."""
+    lines = {hit.position: render_line(hit.position, told[hit.position]) for hit in hits if hit.position in told}
+    costs = {position: count(f"{line}\n") for position, line in lines.items()}
+    taken = choose_hits(hits, budget_tokens, costs, outline, excluded=excluded)
+    return [
+        Passage(hit.position, lines[hit.position], costs[hit.position], hit.score, hit.why)
+        for hit in sorted(taken, key=lambda hit: hit.position)
+    ]
+
+
+def render_line(position: int, quoted: Quoted) -> str:
+    """Return a message as a passage: place, day, speaker, words."""
+    place = f"message {position}" + (f", {day}" if (day := render_day(quoted.at)) else "")
+    return f"[{place}] {quoted.speaker}: {quoted.text}" if quoted.speaker else f"[{place}] {quoted.text}"

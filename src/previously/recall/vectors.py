@@ -34,16 +34,12 @@ class WordTable(Protocol):
     @property
     def name(self) -> str:
         """Return what tells it from tables that give other vectors."""
-        ...
 
     @property
-    def dimensions(self) -> int:
-        """Return how long a vector is."""
-        ...
+    def dimensions(self) -> int: ...
 
     def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:
         """Return the sum of the words' vectors, each times its weight."""
-        ...
 
 
 def pack_vector(table: WordTable | None, words: Sequence[str]) -> bytes:
@@ -110,7 +106,6 @@ class PieceTable:
 
     @property
     def dimensions(self) -> int:
-        """Return how long a vector is."""
         return int(self._rows.shape[1])
 
     def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:

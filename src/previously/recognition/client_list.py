@@ -50,7 +50,6 @@ class ClientMessage:
 
     @property
     def message(self) -> Message:
-        """The message itself."""
         return self.draft.message
 
 

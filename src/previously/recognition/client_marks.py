@@ -39,7 +39,6 @@ class ChatNames:
 
     @property
     def all(self) -> frozenset[str]:
-        """Every name there is."""
         return frozenset(name for name in (self.character, self.user, *self.members) if name)
 
 
@@ -71,12 +70,10 @@ def is_aside(text: str) -> bool:
 
 
 def is_nudge(text: str) -> bool:
-    """Return whether a text is one of the known nudges."""
     return is_continue(text) or find_asked_speaker(text) is not None or is_aside(text)
 
 
 def find_names(front: str) -> ChatNames:
-    """Return the names in a client's front."""
     pair, group = _PAIR.search(front), _MEMBERS.search(front)
     members = tuple(name.strip() for name in group.group(1).split(",") if name.strip()) if group else ()
     return ChatNames(pair.group(1) if pair else None, pair.group(2) if pair else None, members)

@@ -62,7 +62,6 @@ class PathKeys:
         return (match_key(message), message.role) in self._followed
 
     def is_last(self, message: Message | None) -> bool:
-        """Return whether the path on screen ends with it."""
         return message is not None and match_key(message) == self._last
 
     def find(self, message: Message, roles: Sequence[Role] = ()) -> Message | None:

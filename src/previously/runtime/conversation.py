@@ -20,8 +20,14 @@ from previously.core.tokens import Counter
 from previously.core.versions import Cost
 from previously.folds.brief import BriefFold
 from previously.folds.brief_checks import bound_brief
-from previously.folds.conversation.compaction import compose_conversation, plan_compaction, read_brief_text
-from previously.folds.conversation.proofs import Disproved, count_whole, prove
+from previously.folds.conversation.compaction import (
+    Disproved,
+    compose_conversation,
+    count_whole,
+    plan_compaction,
+    prove,
+    read_brief_text,
+)
 from previously.folds.conversation.rules import MOST_BRIEF_TOKENS, CompactRules, NothingToFold
 from previously.folds.conversation.sections import parse_brief, render_brief
 from previously.formats.conversations import (

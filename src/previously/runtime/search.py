@@ -24,9 +24,8 @@ from previously.view.turn import Recalled, render_text
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.outline import Outline, PathEntries
-    from previously.recall.passages import Quoted
     from previously.recall.rank import Hit, Why
-    from previously.recall.search import SearchResult, StoryIndex
+    from previously.recall.search import Quoted, SearchResult, StoryIndex
     from previously.recall.vectors import WordTable
 
 TOP = 10
@@ -210,7 +209,7 @@ def _make_passages(
     outline: Outline,
     excluded: Collection[int],
 ) -> list[Recalled]:
-    from previously.recall.passages import make_passages
+    from previously.recall.search import make_passages
 
     passages = make_passages(
         hits, quoted, budget_tokens, lambda line: _count_line(line, counter), outline, excluded=excluded
@@ -230,7 +229,7 @@ def _make_passages(
 def _choose_within(
     hits: list[tuple[Hit, OnPath]], budget_tokens: int, costs: Mapping[int, int], outline: Outline
 ) -> list[tuple[Hit, OnPath]]:
-    from previously.recall.passages import choose_hits
+    from previously.recall.search import choose_hits
 
     items = {hit.position: item for hit, item in hits}
     return [(hit, items[hit.position]) for hit in choose_hits([hit for hit, _ in hits], budget_tokens, costs, outline)]
@@ -282,13 +281,13 @@ def _count_line(line: str, counter: Counter) -> int:
 
 
 def _render_line(item: OnPath, *, dated: bool) -> str:
-    from previously.recall.passages import render_line
+    from previously.recall.search import render_line
 
     return render_line(item.position, _quote(item, dated=dated))
 
 
 def _quote(item: OnPath, *, dated: bool) -> Quoted:
-    from previously.recall.passages import Quoted
+    from previously.recall.search import Quoted
 
     return Quoted(_read_text(item), item.entry.message.speaker, item.entry.attributes.at if dated else None)
 

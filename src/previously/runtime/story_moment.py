@@ -11,7 +11,7 @@ from previously.core.errors import BadInput
 from previously.core.presence import Presence
 from previously.core.snapshot import Snapshot
 from previously.folds.recap import FoldRules
-from previously.lore.story_lore import StoryLore
+from previously.lore.index import StoryLore
 from previously.memory.known import KnownReader, KnownState
 from previously.storage.store import Store
 from previously.view.reader import Reader

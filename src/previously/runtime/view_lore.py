@@ -14,8 +14,8 @@ from previously.core.tokens import Counter
 from previously.folds.prompts.templates import render_message
 from previously.lore.decisions import Activation, ScanInput, ScanMessage, ScanResult, TimedEffects, compute_effects
 from previously.lore.entry import KeyedEntry
+from previously.lore.index import StoryLore
 from previously.lore.scan import scan
-from previously.lore.story_lore import StoryLore
 from previously.runtime.story_moment import StoryMoment
 from previously.view.recipe import parse_recipe
 from previously.view.turn import LoreShown, render_lore

@@ -14,11 +14,11 @@ from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind
 from previously.folds.recap import FoldRules, Timeline
 from previously.lore import current_state, threads
+from previously.lore.index import StoryLore, make_keyed
 from previously.lore.reader_state import FactWeight
-from previously.lore.story_lore import StoryLore, make_keyed
 from previously.memory.in_force import ChapterText, InForce, MemoryText, find_cuts
 from previously.memory.known import CastFacts, KnownState
-from previously.memory.librarian import apply_analyses
+from previously.memory.notes import apply_analyses
 from previously.view.choose_memory import DATED, PERSON, find_first_sentence
 from previously.view.memory import Remembered
 from previously.view.reader import Reader

@@ -13,7 +13,7 @@ from previously.core.messages import Role
 from previously.core.path import OPENING_MESSAGES, OnPath, find_opening, find_position, find_spans
 from previously.core.snapshot import KeptRecipe, Snapshot, before, read_newest
 from previously.core.tokens import Counter, message_tokens
-from previously.lore.story_lore import StoryLore
+from previously.lore.index import StoryLore
 from previously.memory.known import KnownState, is_told_all
 from previously.memory.notes import resolve_tail
 from previously.runtime.search import compute_recall_ceiling, read_recalled, recall_for_turn

@@ -1,4 +1,4 @@
-"""The proxy put together: its routes, what they share, and how it begins and ends.
+"""The proxy put together: the options it is started with, its routes, what they share, and how it begins and ends.
 
 When it is told to stop it begins nothing any more; what is under way is drained, kept and marked.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -19,6 +21,8 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.app import Memory, model_at
+from previously.core.errors import BadInput
+from previously.models.endpoint import Endpoint
 from previously.runtime.follow_client import ClientFollower
 from previously.server.background_folds import BackgroundFolds
 from previously.server.callers import Callers
@@ -28,11 +32,10 @@ from previously.server.guard import Guard, GuardRules
 from previously.server.hosts import is_loopback
 from previously.server.logs import RequestLog
 from previously.server.metrics import Metrics, make_metrics_route
-from previously.server.options import ServerOptions
 from previously.server.page import make_page_routes
-from previously.server.passthrough import Passthrough
 from previously.server.pending_turns import PendingTurns
 from previously.server.refusals import Refusal, answer_refusal
+from previously.server.relay import Passthrough
 from previously.server.turn import ChatTurns
 from previously.server.upstream import Facts, Upstream
 from previously.story.story import Story
@@ -83,7 +86,6 @@ class Proxy:
         self._address = options.upstream.join("").rstrip("/")
 
     def memory_of(self, owner: str) -> Memory:
-        """Return the stories of an owner."""
         return self.memory.sharing(owner)
 
     async def _window(self, model: str, key: str | None) -> int | None:
@@ -96,7 +98,6 @@ class Proxy:
         return self.upstream.get_facts(model)
 
     async def _open_story_to_fold(self, owner: str, name: str, model: str, key: str | None) -> Story:
-        """Return a story with the writer that is to fold it."""
         window = self.upstream.limit_window(model, self.options.window_tokens or self._facts(model).window_tokens)
         if not self._folds_upstream:
             return await self.memory.sharing(owner).story(name, create=False, window_tokens=window)
@@ -212,3 +213,51 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
+
+
+DEFAULT_PORT = 8642
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """The options of a proxy. Nothing in them comes from a client."""
+
+    upstream: Endpoint
+    upstream_key: str = field(default="", repr=False)
+    """Sent to the upstream for clients with a key of ours, and for folds."""
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    window_tokens: int | None = None
+    """None = what the upstream tells, else what is taken for an unknown model."""
+    deadline_s: float = 2.0
+    """Seconds that memory may take before a request goes on without it."""
+    idle_s: float = 1.0
+    """Seconds that nobody may have asked for anything before folding begins."""
+    timeout_s: float = 600.0
+    """Seconds that the upstream may be silent."""
+    drain_s: float = 20.0
+    """Seconds that streams may go on when the proxy is told to stop."""
+    memory: str = "upstream"
+    """Who folds: `upstream`, or `builtin`."""
+    memory_model: str = ""
+    """Which model of the upstream folds; empty = the one that was last asked for."""
+    require_keys: bool = False
+    allow_hosts: tuple[str, ...] = ()
+    allow_origins: tuple[str, ...] = ()
+    log_json: bool = False
+    spool_bytes: int = 64 * 1024 * 1024
+    """The most that may wait on disk for a store that is down."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.port < 65_536:
+            raise BadInput(f"{self.port} is no port; use a number from 1 to 65535.")
+        if self.window_tokens is not None and self.window_tokens < 512:
+            raise BadInput(f"A window of {self.window_tokens} tokens is too small for a story; use 512 or more.")
+        if not (0 < self.deadline_s < math.inf and 0 < self.timeout_s < math.inf):
+            raise BadInput("A time limit must be more than 0 seconds.")
+        if not (0 <= self.idle_s < math.inf and 0 <= self.drain_s < math.inf):
+            raise BadInput("A time to wait must be 0 seconds or more.")
+        if self.memory == "builtin" and self.memory_model:
+            raise BadInput("The built-in folder needs no model: give --memory builtin or --memory-model, not both.")
+        if self.memory not in ("upstream", "builtin"):
+            raise BadInput(f"{self.memory!r} cannot fold; use upstream or builtin, or name a memory endpoint.")

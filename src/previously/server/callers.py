@@ -109,7 +109,6 @@ class Callers:
             return True  # the store cannot be asked: what is under way goes on
 
     async def required(self) -> bool:
-        """Return whether keys are asked for."""
         if self._required:
             return True
         now = self._clock()

@@ -25,9 +25,8 @@ from previously.server.guard import get_caller, read_whole_body
 from previously.server.logs import RequestNote, get_note
 from previously.server.metrics import Metrics
 from previously.server.overflow import find_overflow
-from previously.server.passthrough import Passthrough
 from previously.server.refusals import Header, Refusal
-from previously.server.relay import Outgoing, RelayOutcome, ReplyListener, relay
+from previously.server.relay import Outgoing, Passthrough, RelayOutcome, ReplyListener, relay
 from previously.server.turn import ChatTurn, ChatTurns
 from previously.server.upstream import Upstream
 from previously.wire.interface import Interface
@@ -192,7 +191,6 @@ class Chat:
 
 
 def make_memory_headers(turn: ChatTurn) -> list[Header]:
-    """Return the headers that tell the client of memory."""
     state = b"degraded" if turn.degraded else b"on" if turn.place else b"off"
     story = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
     return [(b"x-previously-memory", state), *story]

@@ -155,7 +155,6 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
 
 
 def parse_fields(body: bytes) -> dict[str, Any]:
-    """Return the fields of a body."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -236,7 +235,6 @@ def _is_sillytavern(headers: Mapping[str, str]) -> bool:
 
 
 def write_body(request: ChatRequest, messages: list[Raw]) -> bytes:
-    """Return the body that goes upstream."""
     body = request.interface.write_body(request.body, messages)
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

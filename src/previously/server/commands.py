@@ -73,8 +73,8 @@ async def _recap(story: Story, _: str) -> str:
     chapters = await story.chapters()
     if not texts and not chapters:
         return "Nothing has been folded yet: all that was said is still in view."
-    told = [f"**{one.title or f'Chapter {one.number}'}** {one.text}" for one in chapters if one.text]
-    return "\n\n".join([*told, *texts])
+    recaps = [f"**{one.title or f'Chapter {one.number}'}** {one.text}" for one in chapters if one.text]
+    return "\n\n".join([*recaps, *texts])
 
 
 async def _why(story: Story, _: str) -> str:
@@ -83,7 +83,6 @@ async def _why(story: Story, _: str) -> str:
 
 
 def describe_view(view: View) -> str:
-    """Return a view in a few lines."""
     report = view.report
     lines = [f"{view.tokens:,} of {view.budget_tokens:,} tokens"]
     lines += [f"- {section.value}: {tokens:,}" for section, tokens in report.sections.items()]
@@ -99,45 +98,46 @@ def describe_view(view: View) -> str:
 async def _threads(story: Story, text: str) -> str:
     if text:
         return f"Settled: {(await story.resolve_thread(text)).text}"
-    found = await story.threads()
-    if not found:
+    threads = await story.threads()
+    if not threads:
         return "Nothing is known to be open yet; a model notes that, or a person."
-    return "Still open:\n" + "\n".join(f"- {one.thread.text}" for one in found[:MOST_LINES])
+    return "Still open:\n" + "\n".join(f"- {one.thread.text}" for one in threads[:MOST_LINES])
 
 
 async def _state(story: Story, text: str) -> str:
     if text:
         await story.hold(text)
         return f"Noted: {text}"
-    found = await story.state()
-    if not found:
+    state = await story.state()
+    if not state:
         return "Nothing is noted yet of how things stand; a model notes that, or a person."
-    return "As things stand:\n" + "\n".join(f"- {one.text}" for one in found[-MOST_LINES:])
+    return "As things stand:\n" + "\n".join(f"- {one.text}" for one in state[-MOST_LINES:])
 
 
 async def _lore(story: Story, name: str) -> str:
-    found = await story.lore()
+    entries = await story.lore()
     wanted = " ".join(name.split()).casefold()
     if wanted:
-        found = [one for one in found if wanted in (one.name.casefold(), *(key.casefold() for key in one.keywords))]
+        entries = [one for one in entries if wanted in (one.name.casefold(), *(key.casefold() for key in one.keywords))]
         return (
-            "\n\n".join(f"**{one.name}** ({one.type}) {one.content}" for one in found) or f"Nothing is known of {name}."
+            "\n\n".join(f"**{one.name}** ({one.type}) {one.content}" for one in entries)
+            or f"Nothing is known of {name}."
         )
-    if not found:
+    if not entries:
         return "No lore yet: it comes with the scenes of the story, or from a book."
-    return "Known:\n" + "\n".join(f"- {one.name} ({one.type})" for one in found[-MOST_LINES:])
+    return "Known:\n" + "\n".join(f"- {one.name} ({one.type})" for one in entries[-MOST_LINES:])
 
 
 async def _knows(story: Story, name: str) -> str:
-    found = await story.cast()
+    cast = await story.cast()
     wanted = casefold(name)
     if not wanted:
-        names = ", ".join(one.name for one in found)
+        names = ", ".join(character.name for character in cast)
         return f"Characters: {names}." if names else "No characters are known yet."
-    one = next((one for one in found if casefold(one.name) == wanted), None)
-    if one is None or one.knowledge.is_empty:
+    character = next((character for character in cast if casefold(character.name) == wanted), None)
+    if character is None or character.knowledge.is_empty:
         return f"Nothing is noted yet of what {' '.join(name.split())} knows."
-    return "\n".join([one.knowledge.summary, *(f"- {fact.text}" for fact in one.knowledge.facts)])
+    return "\n".join([character.knowledge.summary, *(f"- {fact.text}" for fact in character.knowledge.facts)])
 
 
 async def _scene(story: Story, _: str) -> str:

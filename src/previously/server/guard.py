@@ -200,7 +200,6 @@ class Guard:
         """Of their bodies."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -239,14 +238,14 @@ class Guard:
             return
         if self.requests >= self._rules.bounds.requests:
             raise Refusal(503, "too_many_at_once", "Too many requests at once.", [make_retry_header(1)])
-        held = _HeldBytes(self)
+        body_bytes = _HeldBytes(self)
         self.requests += 1
         try:
             caller = await self._callers.caller(scope["headers"], page=is_page(scope["path"]))
             scope[CALLER] = caller
             self._rates.take(caller.owner)
             if scope["method"] in WITH_BODY:
-                receive = replay_body(await read_body(receive, self._rules.bounds, held.hold), receive)
+                receive = replay_body(await read_body(receive, self._rules.bounds, body_bytes.hold), receive)
             await self._app(scope, receive, self._make_watched_send(caller, response))
         except Exception:
             if not response.key_gone:
@@ -256,7 +255,7 @@ class Guard:
             # else the answer stays unfinished, and the server closes the connection
         finally:
             self.requests -= 1
-            held.let_go()
+            body_bytes.let_go()
 
     def _make_watched_send(self, caller: Caller, response: _Response) -> Send:
         """Return what sends as long as the caller's key is one of ours."""
@@ -309,7 +308,6 @@ class _HeldBytes:
         self._guard.held_bytes += count
 
     def let_go(self) -> None:
-        """Give all of it back."""
         self._guard.held_bytes -= self._bytes
         self._bytes = 0
 

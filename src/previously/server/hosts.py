@@ -124,7 +124,6 @@ def make_preflight_headers(headers: Collection[Header]) -> list[Header]:
 
 
 def values(headers: Collection[Header], name: bytes) -> list[str]:
-    """Return all values that were given for a header."""
     return [value.decode("latin-1") for known, value in headers if known == name]
 
 

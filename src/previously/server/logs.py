@@ -66,7 +66,6 @@ class RequestLog:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -83,7 +82,7 @@ class RequestLog:
         route = find_route(scope["path"])
         self._metrics.requests.add(route=route, status=seen.status)
         caller = scope.get(CALLER)
-        told = {
+        fields = {
             "id": note.id,
             "method": scope["method"] if scope["method"] in METHODS else OTHER,
             "route": route,
@@ -94,8 +93,8 @@ class RequestLog:
             "bytes": seen.bytes,
         }
         if not seen.complete and not note.read:
-            told["cut"] = True  # the client went, or the answer could not be finished
-        requests_log.info("request", extra={"told": told})
+            fields["cut"] = True  # the client went, or the answer could not be finished
+        requests_log.info("request", extra={"told": fields})
 
 
 class _Response:
@@ -138,7 +137,6 @@ class LineFormatter(logging.Formatter):
         self._as_json = as_json
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         told = getattr(record, "told", None)
         if isinstance(told, dict):

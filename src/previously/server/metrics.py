@@ -58,11 +58,9 @@ class CountMetric:
         self._values[key] = self._values.get(key, 0) + amount
 
     def value(self, **labels: object) -> float:
-        """Return what was counted."""
         return self._values.get(tuple(str(labels[label]) for label in self._labels), 0)
 
     def lines(self) -> Iterator[str]:
-        """Yield one line for each."""
         for key in sorted(self._values):
             yield _line(self.name, dict(zip(self._labels, key, strict=True)), self._values[key])
 
@@ -95,13 +93,11 @@ class Histogram:
         self._sum = 0.0
 
     def observe(self, number: float) -> None:
-        """Take one in."""
         self._counts[bisect_left(self._bounds, number)] += 1
         self._sum += number
 
     @property
     def count(self) -> int:
-        """The number of all that were taken in."""
         return sum(self._counts)
 
     def lines(self) -> Iterator[str]:
@@ -130,7 +126,6 @@ class Metrics:
         self.spool = Gauge("previously_spool_length", "Requests that wait to be remembered.")
 
     def count_folds(self, report: FoldReport) -> None:
-        """Count the folds of one report."""
         for done in report.folds:
             self.folds.add(outcome=done.status)
         self.fold_calls.add(report.calls)
@@ -139,14 +134,12 @@ class Metrics:
         """Return all of it, as Prometheus reads it."""
         lines = ["# HELP previously_info The version.", "# TYPE previously_info gauge"]
         lines.append(_line("previously_info", {"version": __version__}, 1))
-        for one in vars(self).values():
-            lines += [f"# HELP {one.name} {one.says}", f"# TYPE {one.name} {one.kind}", *one.lines()]
+        for metric in vars(self).values():
+            lines += [f"# HELP {metric.name} {metric.says}", f"# TYPE {metric.name} {metric.kind}", *metric.lines()]
         return "\n".join(lines) + "\n"
 
 
 def make_metrics_route(metrics: Metrics) -> Route:
-    """Return the route where they are asked for."""
-
     async def show(_request: Request) -> Response:
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE, "cache-control": "no-store"})
 
@@ -154,9 +147,9 @@ def make_metrics_route(metrics: Metrics) -> Route:
 
 
 def _line(name: str, labels: Mapping[str, str], value: float) -> str:
-    told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
     number = str(int(value)) if value == int(value) else repr(float(value))
-    return f"{name}{{{told}}} {number}" if told else f"{name} {number}"
+    return f"{name}{{{pairs}}} {number}" if pairs else f"{name} {number}"
 
 
 def _escaped(text: str) -> str:

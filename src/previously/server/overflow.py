@@ -56,8 +56,8 @@ def find_overflow(status: int, body: bytes) -> Overflow | None:
 def _field(payload: object, name: str) -> int | None:
     """Return a number that an error has in a field of its own."""
     error = payload.get("error") if isinstance(payload, dict) else None
-    found = error.get(name) if isinstance(error, dict) else None
-    return found if type(found) is int and found > 0 else None
+    value = error.get(name) if isinstance(error, dict) else None
+    return value if type(value) is int and value > 0 else None
 
 
 def shrink_budget(request: ChatRequest, overflow: Overflow, sent_tokens: int) -> int:

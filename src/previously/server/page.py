@@ -1,14 +1,20 @@
 """The page at `/`: which stories there are, and of one of them the last view and the newest of its log.
 
 It has no script, loads nothing, and knows no address but our own; the headers it is sent with say so once more
-(`guard.make_page_headers`). All words of stories and models go through `markup`. It shows the caller's own stories, and
+(`guard.make_page_headers`). It shows the caller's own stories, and
 nobody else's: a story that is another's and one that is not there are the same 404. What goes wrong is said in a
 sentence of ours. To look at a story changes nothing.
+
+Markup is safe by construction: elements are made by code, everything else in them is text. Whatever was written by a
+person, a client or a model gets into a page through `shown`, and so can be nothing but characters to be read: no
+element, no attribute, no control character, nothing that reorders the line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
 from itertools import groupby
 
 from starlette.requests import Request
@@ -19,10 +25,10 @@ from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Message, Text, Thinking, ToolCall, ToolResult
 from previously.core.path import Span
+from previously.core.patterns import lazy_pattern
 from previously.core.versions import Version
 from previously.server.guard import get_caller, make_page_headers
 from previously.server.logs import get_note
-from previously.server.markup import Html, joined, shortened, table, tag
 from previously.storage.store import StoryInfo
 from previously.storage.tables import Tables
 from previously.view.view import Item, View
@@ -102,7 +108,6 @@ def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version]
 
 
 def render_message_page(title: str, sentence: str) -> str:
-    """Return a page that says one thing."""
     return _page(title, tag("h1", title), tag("p", sentence), tag("p", tag("a", "All stories", href="/")))
 
 
@@ -153,11 +158,11 @@ def _key(name: str) -> Html:
 
 def _runs(items: Sequence[Item]) -> Iterator[tuple[str, list[Span], int, str]]:
     """Yield items with the same reason one after another, taken together: section, spans, tokens, reason."""
-    told = [
+    rows = [
         (one.section.value, one.reason if one.score is None else f"{one.reason} (score {one.score:.2f})", one)
         for one in items
     ]
-    for (section, why), group in groupby(told, key=lambda one: one[:2]):
+    for (section, why), group in groupby(rows, key=lambda one: one[:2]):
         run = [one for _, _, one in group]
         spans: list[Span] = []
         for span in sorted(span for one in run for span in one.sources):
@@ -266,12 +271,12 @@ def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
         memory = memory_of(get_caller(request.scope).owner)
         try:
             wanted = int(request.path_params["number"])
-            found = [info for info in await memory.stories() if info.key.story == wanted]
-            if not found:
+            infos = [info for info in await memory.stories() if info.key.story == wanted]
+            if not infos:
                 return _sent(render_message_page("Not found", "There is no such story here."), 404)
             get_note(request.scope).story = wanted
-            opened = await memory.story(found[0].name, create=False)
-            return _sent(render_story_page(found[0], await opened.last_view(), await opened.log()))
+            opened = await memory.story(infos[0].name, create=False)
+            return _sent(render_story_page(infos[0], await opened.last_view(), await opened.log()))
         except BadInput:
             return _sent(render_message_page("Not found", "There is no such story here."), 404)  # forgotten meanwhile
         except PreviouslyError:
@@ -286,3 +291,66 @@ def _away() -> HTMLResponse:
 
 def _sent(page: str, status: int = 200) -> HTMLResponse:
     return HTMLResponse(page, status, HEADERS)
+
+
+LONGEST = 4_000
+"""Characters of one text on a page: about two screens, so that one huge message does not hide the others."""
+
+VOID = frozenset({"meta"})
+_SAFE = lazy_pattern(r"[\x20-\x7e\n\t]*")
+_REORDERING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+class Html(str):
+    """Markup of ours."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *content: str, **attributes: object) -> Html:
+    """Return an element. Text in it is shown as text; an attribute that is None is left out, `class_` is `class`."""
+    given = "".join(
+        f' {label.rstrip("_").replace("_", "-")}="{shown(str(value))}"'
+        for label, value in attributes.items()
+        if value is not None
+    )
+    if name in VOID:
+        return Html(f"<{name}{given}>")
+    return Html(f"<{name}{given}>{joined(content)}</{name}>")
+
+
+def joined(content: Iterable[str]) -> Html:
+    return Html("".join(piece if isinstance(piece, Html) else shown(piece) for piece in content))
+
+
+def shown(text: str) -> Html:
+    """Return a text as it can stand in a page, between elements or in an attribute."""
+    return Html(escape(text if _SAFE.fullmatch(text) else "".join(map(_visible, text)), quote=True))
+
+
+def shortened(text: str, limit: int = LONGEST) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} more characters)"
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[str | int]], *, numbers: Iterable[str] = ()) -> Html:
+    """Return a table; columns named in `numbers` are set to the right."""
+    names = list(columns)
+    kinds = ["number" if name in set(numbers) else None for name in names]
+    head = tag("tr", *(tag("th", name, scope="col", class_=kind) for name, kind in zip(names, kinds, strict=True)))
+    body = [
+        tag("tr", *(tag("td", _cell(cell), class_=kind) for cell, kind in zip(row, kinds, strict=True))) for row in rows
+    ]
+    return tag("div", tag("table", tag("thead", head), tag("tbody", *body)), class_="wide")
+
+
+def _cell(value: str | int) -> str:
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def _visible(char: str) -> str:
+    if char in "\n\t":
+        return char
+    kind = unicodedata.category(char)
+    if kind == "Cc":
+        return chr(0x2400 + ord(char)) if ord(char) < 0x20 else "\N{REPLACEMENT CHARACTER}"
+    return "\N{REPLACEMENT CHARACTER}" if kind == "Cs" or char in _REORDERING else char

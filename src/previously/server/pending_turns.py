@@ -56,7 +56,6 @@ class PendingTurns:
 
     @property
     def count(self) -> int:
-        """The number of pending turns."""
         return len(self._lines)
 
     async def add(self, owner: str, request: ChatRequest) -> int | None:
@@ -84,7 +83,6 @@ class PendingTurns:
             return number
 
     async def keep_answer(self, number: int, replies: Sequence[Message], *, partial: bool) -> None:
-        """Keep the answer to a pending turn."""
         async with self._lock:
             if number not in self._lines:
                 return
@@ -93,7 +91,6 @@ class PendingTurns:
                 self._lines[number] |= {"replies": line["replies"], "partial": partial}
 
     async def remove(self, number: int) -> None:
-        """Remove a turn that was followed."""
         async with self._lock:
             if self._lines.pop(number, None) is None:
                 return

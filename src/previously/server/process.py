@@ -23,10 +23,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from previously.app import IN_MEMORY, Memory, default_place, model_from
 from previously.core.errors import PreviouslyError
-from previously.server.app import make_app
+from previously.server.app import ServerOptions, make_app
 from previously.server.hosts import check_bind
 from previously.server.logs import start_log
-from previously.server.options import ServerOptions
 from previously.settings_file import find_effective
 from previously.wire.errors import write_openai_error
 

@@ -5,6 +5,8 @@ before the first byte as well as after. What the upstream does wrong becomes a s
 error before the first byte, an error event after it. Some servers say only in their stream that a request was too long,
 so its beginning is looked at before the client sees any of it: nothing is held back once a part of an answer is there,
 nor for longer than `HOLD_S`, and what was held goes out unchanged and in order.
+
+`Passthrough` passes requests on as they are, without memory: models, text completions, embeddings, counts of tokens.
 """
 
 from __future__ import annotations
@@ -15,13 +17,16 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import httpx
-from starlette.types import Receive, Send
+from starlette.types import Receive, Scope, Send
 
+from previously.core.patterns import lazy_pattern
+from previously.server.guard import get_caller, read_whole_body
 from previously.server.refusals import Header, Refusal
 from previously.server.upstream import Upstream, select_headers
-from previously.wire.errors import CHAT_ERRORS, ErrorFormat
+from previously.wire.errors import CHAT_ERRORS, ErrorFormat, find_error_format
 from previously.wire.reply import Reply
 from previously.wire.sse import ReplyReader
 
@@ -170,10 +175,10 @@ async def _pass_stream(
     outcome: RelayOutcome,
     again: Again | None,
 ) -> Outgoing | None:
-    held = HeldStream(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
+    stream = HeldStream(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
     try:
         if hearing and again:
-            await held.look(hearing)
+            await stream.look(hearing)
             if (failed := hearing.failed) is not None and (other := await again(400, _write_error_body(failed))):
                 return other
         start = {
@@ -182,7 +187,7 @@ async def _pass_stream(
             "headers": [*select_headers(response.headers), *out.told],
         }
         await send(start)
-        async for chunk, heard in held.all():
+        async for chunk, heard in stream.all():
             outcome.sent += len(chunk)
             if hearing and not heard:
                 hearing.feed(chunk)
@@ -192,7 +197,7 @@ async def _pass_stream(
                 await _say_broken(send, out, "The upstream sends without end.")
                 return None
     finally:
-        held.let_go()
+        stream.let_go()
     if not outcome.sent:
         outcome.broken, outcome.sent = True, 1
         await _say_broken(send, out, "The upstream's answer is empty.")
@@ -330,7 +335,6 @@ class ReplyListener:
         return reply.error if all(choice.empty and not choice.reasoning for choice in reply.choices) else None
 
     def again(self) -> None:
-        """Forget what was heard."""
         self._reader = self._make()
 
     def finish(self) -> Reply:
@@ -381,3 +385,43 @@ class HeldStream:
         """Nobody waits for more."""
         if self._next is not None:
             self._next.cancel()
+
+
+_MODEL_PATH = lazy_pattern(r"[A-Za-z0-9._:@+ /-]{1,300}")
+
+
+class Passthrough:
+    """Passes requests on to the same path of the upstream."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await read_whole_body(receive) if scope["method"] == "POST" else b""
+        await self.pass_on(scope, body, receive, send)
+
+    async def pass_on(
+        self, scope: Scope, body: bytes, receive: Receive, send: Send, told: Sequence[Header] = ()
+    ) -> None:
+        """Pass a request on whose body was read."""
+        headers = self._upstream.build_headers(dict(scope["headers"]), get_caller(scope))
+        path = _check_path(scope["path"].removeprefix("/v1/"))
+        wording = find_error_format(scope["path"])
+        out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _is_stream(body), told, wording)
+        await relay(self._upstream, out, receive, send)
+
+
+def _check_path(path: str) -> str:
+    """Return a path of the upstream: names of models may hold slashes, and nothing that leads anywhere else."""
+    if not _MODEL_PATH.fullmatch(path) or any(part in ("", ".", "..") for part in path.split("/")):
+        raise Refusal(404, "not_found", "There is nothing at this address.")
+    return quote(path, safe="/:@+")
+
+
+def _is_stream(body: bytes) -> bool:
+    """Return whether a stream is asked for; a body that cannot be read is the upstream's to complain of."""
+    try:
+        fields = json.loads(body) if body else {}
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(fields, dict) and fields.get("stream") is True

@@ -183,7 +183,6 @@ class Upstream:
         return read_slots(parse_body(response.content)) if response.status_code == 200 else None
 
     async def close(self) -> None:
-        """Close the connections."""
         for looking in list(self._looking.values()):
             looking.cancel()
         await self._client.aclose()

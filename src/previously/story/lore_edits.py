@@ -17,9 +17,9 @@ from previously.core.note import said_key
 from previously.core.scene import TYPES
 from previously.lore.entry import EntryKey, KeyedEntry, LoreEntry, find_key_problems
 from previously.lore.hand_records import EntryAction, LoreRecord, parse_record, render_record
+from previously.lore.index import make_keyed
 from previously.lore.keys import normalize_name
 from previously.lore.merge import find_entry
-from previously.lore.story_lore import make_keyed
 from previously.memory.known import KnownState, read_book_entries
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.view_lore import LoreTurn, scan_turn

@@ -26,8 +26,7 @@ from previously.lore.merge import find_entry
 from previously.lore.state import State
 from previously.memory.in_force import ChapterText, InForce, MemoryText
 from previously.memory.known import CastFacts
-from previously.memory.librarian import read_analysis, read_fragments
-from previously.memory.notes import find_analyses, find_updates, list_end_kinds
+from previously.memory.notes import find_analyses, find_updates, list_end_kinds, read_analysis, read_fragments
 from previously.runtime.story_moment import StoryMoment
 from previously.story.access import StoryAccess, StoryChange
 from previously.story.memory_edits import TextName, read_text

@@ -31,14 +31,12 @@ class ChangeSignal:
         self._next: asyncio.Future[None] | None = None
 
     def tell(self) -> None:
-        """Say that something changed."""
         if self._next is not None:
             waited, self._next = self._next, None
             if not waited.done():
                 waited.set_result(None)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until the condition is true."""
         while not condition():
             if self._next is None:
                 self._next = asyncio.get_running_loop().create_future()
@@ -84,7 +82,6 @@ class ServedRequest:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages that were sent."""
         return list(self.json["messages"])
 
     @property
@@ -174,7 +171,6 @@ class Connection(asyncio.Protocol):
         self._next()
 
     def abort(self) -> None:
-        """End the connection at once."""
         self._transport.abort()
 
     def _read(self) -> None:

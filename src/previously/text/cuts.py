@@ -2,8 +2,8 @@
 
 A text keeps its opening, which says who and where, and its newest sentences; what goes is the middle, and a mark says
 so. A text of quotation lines that a view shortens loses its oldest lines, since each line names its message itself; one
-that says what matters most first (a brief) its last lines. No quotation is ever cut in two. Only `cut_to_tokens`, for
-short descriptions, ends inside a sentence.
+that says what matters most first (a brief) its last lines. No quotation is ever cut in two. Only `clip` and
+`cut_to_tokens`, for short descriptions, end inside a sentence.
 """
 
 from __future__ import annotations
@@ -118,6 +118,11 @@ def find_fitting_length(text: str, most_tokens: int) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if estimate_tokens(text[:middle]) <= most_tokens else (low, middle - 1)
     return text.rfind(" ", 0, low) + 1 or low
+
+
+def clip(text: str, longest: int) -> str:
+    """Return a text of at most so many characters: as it is, or its beginning and a mark that it goes on."""
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
 def cut_to_tokens(text: str, most_tokens: int) -> str:

@@ -72,14 +72,14 @@ def find_language(text: str) -> str:
 
 def find_wrong_language(source: str, text: str) -> str | None:
     """Return the language an answer is in when its story is not: None when that cannot be said."""
-    told = {language: share for language, share in find_languages(text).items() if language}
+    shares = {language: share for language, share in find_languages(text).items() if language}
     of_source = find_languages(source)
     main = find_language(source)
-    if main and of_source[main] >= MOSTLY and not told and _is_foreign(text, main):
+    if main and of_source[main] >= MOSTLY and not shares and _is_foreign(text, main):
         return "another language"
-    if not told or _letters(text) < LEAST_LETTERS:
+    if not shares or _letters(text) < LEAST_LETTERS:
         return None
-    language, share = max(told.items(), key=lambda item: (item[1], item[0]))
+    language, share = max(shares.items(), key=lambda item: (item[1], item[0]))
     if share < MOSTLY or of_source.get(language, 0.0) >= HARDLY:
         return None
     known = sum(share for name, share in of_source.items() if name)
@@ -115,17 +115,17 @@ def _letters(text: str) -> int:
 def _pieces(text: str) -> list[str]:
     """Sentences, short ones joined to the next: a few words alone tell no language."""
     pieces: list[str] = []
-    held: list[str] = []
+    sentences: list[str] = []
     words = letters = 0
     for sentence in split_sentences(QUOTED.sub(lambda match: match.group().replace("\n", " "), text)):
-        held.append(sentence)
+        sentences.append(sentence)
         words += len(_TOKEN.findall(sentence))
         letters += _letters(sentence)
         if words >= LEAST_WORDS * 2 or letters >= 4 * LEAST_LETTERS:
-            pieces.append(" ".join(held))
-            held = []
+            pieces.append(" ".join(sentences))
+            sentences = []
             words = letters = 0
-    return [*pieces, " ".join(held)] if held else pieces
+    return [*pieces, " ".join(sentences)] if sentences else pieces
 
 
 @cache
@@ -166,14 +166,14 @@ def _latin(piece: str) -> str:
 
 
 def _hits(tokens: list[str], words: frozenset[str]) -> int:
-    found = 0
+    hits = 0
     for token in tokens:
         if token in words:
-            found += 1
+            hits += 1
         elif "'" in token:
             head, _, rest = token.partition("'")
-            found += rest in words or (head in _ELIDED and "de" in words and "le" in words)
-    return found
+            hits += rest in words or (head in _ELIDED and "de" in words and "le" in words)
+    return hits
 
 
 _ELIDED = frozenset("l d j m n s t c qu jusqu lorsqu".split())

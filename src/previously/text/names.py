@@ -123,7 +123,7 @@ def find_names(text: str, language: str = "English") -> list[str]:
 def find_unheard(text: str, heard: HeardNames, language: str = "English") -> list[str]:
     """Return the names of a text that nobody has heard of, each once, in order."""
     ordinary = {word.casefold() for word in WORD.findall(text) if word[0].islower()}
-    found: list[str] = []
+    unheard: list[str] = []
     for before, run in _runs(text, language):
         words = [word for word in run if _may_name(word, ordinary, language) and not heard.has_word(word)]
         if (
@@ -131,12 +131,12 @@ def find_unheard(text: str, heard: HeardNames, language: str = "English") -> lis
             and _is_name(before, run, language)
             and (language != "German" or len(words) == len(split_name(" ".join(run))))
         ):
-            found += words
-    found += [name for name in _subjects(text, ordinary, language) if not heard.has_word(name)]
+            unheard += words
+    unheard += [name for name in _subjects(text, ordinary, language) if not heard.has_word(name)]
     if not text.isascii():
         persons = [match.group("full") or match.group("single") for match in _KATAKANA_PERSON.finditer(text)]
-        found += [name for name in persons if not any(part in heard.text for part in name.split("・"))]
-    return list(dict.fromkeys(found))
+        unheard += [name for name in persons if not any(part in heard.text for part in name.split("・"))]
+    return list(dict.fromkeys(unheard))
 
 
 def name_chapter(number: int, title: str) -> str:
@@ -172,7 +172,7 @@ def _is_name(before: str, run: list[str], language: str) -> bool:
 def _runs(text: str, language: str) -> list[tuple[str, list[str]]]:
     """Runs of words with a capital, and the word before each. The first word of a sentence is in none: it may be any
     word. In German, where the verb comes second, two such words at the start are one name."""
-    found: list[tuple[str, list[str]]] = []
+    runs: list[tuple[str, list[str]]] = []
     run: list[str] = []
     before, waiting, last = "", "", ""
     end = 0
@@ -183,11 +183,11 @@ def _runs(text: str, language: str) -> list[tuple[str, list[str]]]:
         first = end == 0 or (not titled and not _BEGINS.isdisjoint(gap[-_GAP:]))
         together = gap in (" ", ". ") and (gap == " " or titled) and not first
         if not together and run:
-            found.append((before, run))
+            runs.append((before, run))
             run = []
         if not _is_capital(word) or first:
             if run:
-                found.append((before, run))
+                runs.append((before, run))
                 run = []
             waiting = word if first and language == "German" and _is_capital(word) else ""
         elif run:
@@ -197,15 +197,15 @@ def _runs(text: str, language: str) -> list[tuple[str, list[str]]]:
             run = [waiting, word] if begun and make_key(waiting) not in list_stop_words() else [word]
             before, waiting = ("" if begun else last.casefold()), ""
         last, end = word, match.end()
-    return [*found, (before, run)] if run else found
+    return [*runs, (before, run)] if run else runs
 
 
 def _subjects(text: str, ordinary: set[str], language: str) -> list[str]:
     """Words that begin a sentence and are followed by what only a person does."""
-    found: list[str] = []
+    subjects: list[str] = []
     last, end, begun = "", 0, False
     if language not in _SUBJECT_FIRST:
-        return found
+        return subjects
     for match in WORD.finditer(text):
         word = match.group()
         gap = text[end : match.start()]
@@ -216,7 +216,7 @@ def _subjects(text: str, ordinary: set[str], language: str) -> list[str]:
             and not last.endswith("s")
             and _may_name(last, ordinary, language)
         ):
-            found.append(last)
+            subjects.append(last)
         begun = (end == 0 or not _BEGINS.isdisjoint(gap[-_GAP:])) and _is_capital(word)
         last, end = word, match.end()
-    return found
+    return subjects

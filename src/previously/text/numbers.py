@@ -37,6 +37,11 @@ def _listed(heading: str) -> Mapping[str, int]:
     return table
 
 
+def name_number(value: int) -> str:
+    """Return the English word for a number: up to twenty, or a number of tens."""
+    return next(word for word, number in _listed("English").items() if number == value)
+
+
 def _line(line: str) -> dict[str, int]:
     start, step, words = line.split(maxsplit=2)
     return _counted(words, int(start), int(step))
@@ -229,8 +234,8 @@ def _german_value(word: str) -> int | None:
     if value is not None:
         return value
     for scale, size in (("tausend", 1_000), ("hundert", 100)):
-        before, found, after = word.partition(scale)
-        if not found or word == scale:
+        before, parted, after = word.partition(scale)
+        if not parted or word == scale:
             continue
         times = _german_value(before) if before else 1
         rest = 0 if after in ("", "ste", "sten", "ster", "stes") else _german_value(after.removeprefix("und"))

@@ -177,17 +177,17 @@ def _cut_long(sentence: str) -> list[str]:
         start = match.end()
     clauses.append(sentence[start:])
     pieces: list[str] = []
-    held: list[str] = []
+    clause_parts: list[str] = []
     held_words = 0
     for clause in clauses:
         for part in _bounded(clause):
             words = count_words(part)
-            if held and held_words + words > LONGEST_WORDS * 2 // 3:
-                pieces.append("".join(held).strip())
-                held, held_words = [], 0
-            held.append(part)
+            if clause_parts and held_words + words > LONGEST_WORDS * 2 // 3:
+                pieces.append("".join(clause_parts).strip())
+                clause_parts, held_words = [], 0
+            clause_parts.append(part)
             held_words += words
-    pieces.append("".join(held).strip())
+    pieces.append("".join(clause_parts).strip())
     return [piece.rstrip(",;:、，； ") for piece in pieces if _LETTER_OR_DIGIT.search(piece)]
 
 

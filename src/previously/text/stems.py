@@ -125,11 +125,11 @@ def _replaced(word: str, endings: dict[str, str]) -> str:
 
 def _bare(word: str) -> str:
     """Return the word without its last suffix, where two syllables or more remain."""
-    found = max((ending for ending in _STEP_4 if word.endswith(ending)), key=len, default="")
-    if found in ("sion", "tion"):
-        found = "ion"  # the s or t stays
-    rest = word[: len(word) - len(found)]
-    return rest if found and _measure(rest) > 1 else word
+    suffix = max((ending for ending in _STEP_4 if word.endswith(ending)), key=len, default="")
+    if suffix in ("sion", "tion"):
+        suffix = "ion"  # the s or t stays
+    rest = word[: len(word) - len(suffix)]
+    return rest if suffix and _measure(rest) > 1 else word
 
 
 def _consonants(word: str) -> list[bool]:

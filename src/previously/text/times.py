@@ -118,7 +118,7 @@ def render_day(at: str | None) -> str:
 
 def find_days(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
     """Return the days a question speaks of, each once, in its order."""
-    found = [*_in_figures(text), *_in_writing(text, today), *_years(text)]
+    spans = [*_in_figures(text), *_in_writing(text, today), *_years(text)]
     if today is not None and today > _EARLIEST_TODAY:
         # "I slept badly last night" in a chat asks for nothing; in a question, or a few words, it does.
         asked = (
@@ -126,8 +126,8 @@ def find_days(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
             if len(text) <= _FEW_WORDS
             else " ".join(sentence for sentence in split_sentences(text) if sentence.endswith(("?", "？")))
         )
-        found += _relative(asked, date.fromordinal(today))
-    return tuple(dict.fromkeys(found))
+        spans += _relative(asked, date.fromordinal(today))
+    return tuple(dict.fromkeys(spans))
 
 
 def measure_nearness(spans: tuple[DaySpan, ...], day: int) -> float:

@@ -23,5 +23,4 @@ def load_lists(name: str) -> Mapping[str, Sequence[str]]:
 
 @cache
 def load_words(name: str, heading: str) -> frozenset[str]:
-    """Return the words under a heading."""
     return frozenset(" ".join(load_lists(name)[heading]).split())

@@ -28,7 +28,6 @@ class ViewPath:
 
     @property
     def first(self) -> int:
-        """The position at which what was read begins."""
         return self.newest[0].position if self.newest else self.length
 
     @property
@@ -96,17 +95,17 @@ def list_left_out(
     by_reason: dict[Reason, list[int]] = {}
     for position, item in missing.items():
         by_reason.setdefault(_find_reason(item, knows), []).append(position)
-    found = [(span, reason) for reason, positions in by_reason.items() for span in find_spans(positions)]
+    reasons = [(span, reason) for reason, positions in by_reason.items() for span in find_spans(positions)]
     front = len(path.opening)
     listed = list(remembered)
     for span, reason in withheld:
-        found += [(part, reason) for part in _subtract(span, listed, front, path.first)]
+        reasons += [(part, reason) for part in _subtract(span, listed, front, path.first)]
         listed.append(span)
     unread, waiting = _find_holes(front, path.first, [*remembered, *(span for span, _ in withheld)])
-    found += [(span, Reason.WAITING) for span in waiting]
+    reasons += [(span, Reason.WAITING) for span in waiting]
     if unread:
-        found.append((unread, Reason.NOT_READ if reader.turns else Reason.BUDGET))
-    return [LeftOut(str(span), reason, span) for span, reason in _join_neighbours(sorted(found))]
+        reasons.append((unread, Reason.NOT_READ if reader.turns else Reason.BUDGET))
+    return [LeftOut(str(span), reason, span) for span, reason in _join_neighbours(sorted(reasons))]
 
 
 def _subtract(span: Span, listed: Sequence[Span], front: int, end: int) -> Iterator[Span]:
@@ -142,10 +141,10 @@ def _find_holes(front: int, end: int, remembered: Sequence[Span]) -> tuple[Span 
     return (Span(at, end - 1) if at < end else None), waiting
 
 
-def _join_neighbours(found: Sequence[tuple[Span, Reason]]) -> Iterator[tuple[Span, Reason]]:
+def _join_neighbours(reasons: Sequence[tuple[Span, Reason]]) -> Iterator[tuple[Span, Reason]]:
     """Yield neighbours with the same reason as one."""
     last: tuple[Span, Reason] | None = None
-    for span, reason in found:
+    for span, reason in reasons:
         if last and last[1] is reason and last[0].last + 1 == span.first:
             last = Span(last[0].first, span.last), reason
             continue

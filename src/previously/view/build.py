@@ -125,7 +125,6 @@ class ViewRequest:
 
     @property
     def ceiling_tokens(self) -> int:
-        """The tail's ceiling in tokens."""
         return self.budget_tokens * self.tail_percent // 100
 
 
@@ -241,7 +240,6 @@ class _Builder:
         return known
 
     def shown_from(self, first: int, trim: Trim) -> list[OnPath]:
-        """Return the messages of those units."""
         return [item for unit in self.units_from(first, trim) for item in unit]
 
     def begin(self, ended: str) -> Epoch:
@@ -267,9 +265,9 @@ class _Builder:
             cut_to = tail.cut_whole_turns if stepwise else tail.fill_tail
             kept = cut_to(units, room - self.volatile, counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
-        told, written = digest_memories(self.memories), digest_hand_written(self.memories)
-        held = self.request.position if self.request and self.request.position < first else None
-        begins = Epoch(first, tuple(memories), tuple(cut), told, written, counter.name, trim, held)
+        digest, written = digest_memories(self.memories), digest_hand_written(self.memories)
+        pinned = self.request.position if self.request and self.request.position < first else None
+        begins = Epoch(first, tuple(memories), tuple(cut), digest, written, counter.name, trim, pinned)
         if len(kept) < len(shown) or not fills_room(asked):
             return begins
         return self._filled(begins, chosen, room - needed - self.volatile - growth, floor - needed)
@@ -325,14 +323,16 @@ class _Builder:
         units = self.units_before(begins.first, begins.trim)
         older = tail.take_newest_units(units, min(free, least), self.counter)
         first = older[0].position if older else begins.first
-        told = self._with_episodes(begins.memories, chosen, first, free - tail.count_tokens(older, self.counter))
-        free -= self.count_system_tokens(told) - self.count_system_tokens(begins.memories)
-        filled = replace(begins, memories=tuple(told))
+        with_episodes = self._with_episodes(
+            begins.memories, chosen, first, free - tail.count_tokens(older, self.counter)
+        )
+        free -= self.count_system_tokens(with_episodes) - self.count_system_tokens(begins.memories)
+        filled = replace(begins, memories=tuple(with_episodes))
         for _ in range(FILLINGS):
-            spared = self.count_system_tokens(told) - self.count_system_tokens(filled.memories)
+            spared = self.count_system_tokens(with_episodes) - self.count_system_tokens(filled.memories)
             older = tail.take_newest_units(units, free + spared, self.counter)
             first = older[0].position if older else begins.first
-            memories = tuple(_drop_shown_lines(one, first) for one in told if not _is_shown(one, first))
+            memories = tuple(_drop_shown_lines(one, first) for one in with_episodes if not _is_shown(one, first))
             filled = replace(begins, first=first, tail=begins.first if older else None, memories=memories)
         return filled
 
@@ -342,7 +342,7 @@ class _Builder:
         """Return the memories with as many more of the episodes chosen as there is free room for, the newest first."""
         most = self.count_system_tokens(memories) + free
         kept = {one for one in memories if one.beside}
-        told = list(memories)
+        shown = list(memories)
         for episode in reversed([one for one in chosen if one.beside and not _is_shown(one, first)]):
             if episode in kept:
                 continue
@@ -351,8 +351,8 @@ class _Builder:
             if self.count_system_tokens(told_more) > most:
                 break
             kept.add(episode)
-            told = told_more
-        return told
+            shown = told_more
+        return shown
 
     def units_before(self, end: int, trim: Trim) -> list[list[OnPath]]:
         """Return the units that begin before a position. One that reaches beyond it is shown as soon as an older one

@@ -211,12 +211,10 @@ class Beside:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Return the words of the tail."""
         return frozenset(_WORDS.findall(self.tail))
 
     @cached_property
     def small_words(self) -> frozenset[str]:
-        """Return them in lower case."""
         return frozenset(word.casefold() for word in self.words)
 
     @cached_property
@@ -234,18 +232,17 @@ def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counte
     """Return the memories without lines that this view has no use for, and without persons beyond their share."""
     tests = {Section.THREADS: _tells_thread, Section.STATE: _tells_state, Section.LORE: _tells_person}
     chosen, persons = list[Remembered](), scale_row(beside.budget_tokens, PERSONS_TOKENS)
-    for one in memories:
-        test = tests.get(one.section)
-        if test and not one.by_hand and not test(one, beside):
+    for memory in memories:
+        test = tests.get(memory.section)
+        if test and not memory.by_hand and not test(memory, beside):
             continue
-        persons -= counter.tokens(one.text) if one.kind == PERSON else 0
-        if one.kind != PERSON or persons >= 0:
-            chosen.append(one)
+        persons -= counter.tokens(memory.text) if memory.kind == PERSON else 0
+        if memory.kind != PERSON or persons >= 0:
+            chosen.append(memory)
     return chosen
 
 
 def find_first_sentence(text: str) -> str:
-    """Return the first sentence of a text."""
     return text[: [*find_starts(text), len(text)][1]].strip()
 
 

@@ -56,7 +56,6 @@ class Epoch:
 
     @property
     def tail_first(self) -> int:
-        """The position at which the tail begins."""
         return self.first if self.tail is None else self.tail
 
 

@@ -81,7 +81,6 @@ class Remembered:
 
     @property
     def shown(self) -> str:
-        """The text as it stands in the view."""
         return f"{STALE} {self.text}" if self.stale and self.text else self.text
 
 

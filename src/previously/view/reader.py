@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from previously.core.budgets import Row, Share, make_row, scale_row
 from previously.core.errors import BadInput
-from previously.core.path import OnPath, Span
+from previously.core.path import OnPath
 from previously.core.presence import Presence, may_know
 from previously.view.view import Section
 
@@ -167,10 +167,6 @@ class Reader:
         if self.presence is None:
             return may_know(self.name, item.entry.message)
         return self.presence.knows(self.name, item.position)
-
-    def witnessed_all(self, span: Span) -> bool:
-        """Return whether they may know of every message of a span."""
-        return not self.name or (self.presence is not None and self.presence.knows_span(self.name, span))
 
 
 CHAT = Reader()

@@ -27,7 +27,7 @@ from previously.core.messages import (
 )
 from previously.core.path import Span
 from previously.core.tokens import Counter, message_tokens
-from previously.text.diffs import find_common_front
+from previously.text.compare import find_common_front
 from previously.view.agent import Trim
 from previously.view.epoch import Epoch
 from previously.view.memory import Remembered, render_sections
@@ -65,7 +65,6 @@ class Recipe:
 
 
 def digest_messages(messages: Iterable[Message]) -> tuple[str, ...]:
-    """Return a digest of the bytes of each message."""
     plain = (json.dumps(_to_plain(message), sort_keys=True) for message in messages)
     return tuple(sha256(text.encode()).hexdigest()[:16] for text in plain)
 

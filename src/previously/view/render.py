@@ -40,7 +40,6 @@ class PlacedMessage:
 
 
 def render_messages(parts: ViewParts) -> tuple[Message, ...]:
-    """Return the messages of a view."""
     return tuple(placed.message for placed in place_messages(parts))
 
 
@@ -64,12 +63,10 @@ def place_messages(parts: ViewParts) -> list[PlacedMessage]:
 
 
 def make_system_message(texts: Sequence[str]) -> Message | None:
-    """Return the one system message of these texts; None if there are none."""
     return Message(Role.SYSTEM, (Text("\n\n".join(texts)),)) if texts else None
 
 
 def count_system_tokens(texts: Sequence[str], counter: Counter) -> int:
-    """Return what that message costs."""
     system = make_system_message(texts)
     return message_tokens(system, counter) if system else 0
 

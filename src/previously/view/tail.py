@@ -18,7 +18,6 @@ from previously.core.tokens import Counter, message_tokens
 
 
 def count_tokens(items: Iterable[OnPath], counter: Counter) -> int:
-    """Return what these messages cost."""
     return sum(message_tokens(item.entry.message, counter) for item in items)
 
 

@@ -23,7 +23,6 @@ CLOSING = "</recalled>"
 MARKS_TOKENS = 24
 """The most that the marks around passages cost, by any counter."""
 
-_BLOCK = lazy_pattern(r"\A<recalled>\n.*?\n</recalled>\n\n", re.DOTALL)
 _ECHO = lazy_pattern(
     r"<recalled>\r?\n(?:From earlier in this story, for reference:.*?(?:</recalled>\s*|\Z)|.*?\n</recalled>\s*)",
     re.DOTALL,
@@ -71,11 +70,6 @@ def render_text(text: str) -> str:
 def render_lore(lore: LoreShown) -> str:
     """Return an entry as it stands in a view."""
     return f"About {' '.join(lore.name.split())}: {lore.text.strip()}"
-
-
-def remove_turn_memory(text: str) -> str:
-    """Return what a user said, without the block before it."""
-    return _BLOCK.sub("", text)
 
 
 def remove_echoes(text: str) -> str:

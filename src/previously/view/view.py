@@ -200,7 +200,6 @@ class View:
 
     @property
     def report(self) -> Report:
-        """The view in figures."""
         sections = {
             section: sum(item.tokens for item in self.items if item.section is section)
             for section in Section

@@ -154,7 +154,6 @@ def write_message(
     stop_reason: str | None = "end_turn",
     usage: Mapping[str, Any] = NO_USAGE,
 ) -> dict[str, Any]:
-    """Write a reply as one object."""
     return {
         "id": ident,
         "type": "message",
@@ -174,7 +173,6 @@ def write_event(fields: Mapping[str, Any]) -> bytes:
 
 
 def write_start(ident: str, model: str, usage: Mapping[str, Any] = NO_USAGE) -> bytes:
-    """Write the first event."""
     head = write_message(ident, model, (), stop_reason=None, usage={**usage, "output_tokens": 0})
     return write_event({"type": "message_start", "message": head})
 

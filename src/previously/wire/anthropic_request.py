@@ -62,7 +62,6 @@ def to_anthropic(
 
 
 def count_front(messages: Sequence[Message]) -> int:
-    """Count the system messages at the front."""
     return next((at for at, message in enumerate(messages) if message.role is not Role.SYSTEM), len(messages))
 
 

@@ -251,15 +251,12 @@ class ErrorFormat(Protocol):
 
     def write_body(self, message: str, kind: str, code: str) -> bytes:
         """Write an error as the body of a response."""
-        ...
 
     def write_event(self, message: str) -> bytes:
         """Write an error that ends a stream, behind whatever was sent of it."""
-        ...
 
 
 def write_openai_error(message: str, kind: str, code: str) -> bytes:
-    """Write an error in OpenAI's format."""
     return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}}).encode()
 
 

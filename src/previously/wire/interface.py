@@ -14,8 +14,7 @@ from previously.core.errors import BadInput
 from previously.core.messages import NO_ATTRIBUTES, Draft, Message, Role, Text
 from previously.wire import anthropic_reply, responses_reply
 from previously.wire.anthropic import parse_anthropic_message, write_anthropic_message
-from previously.wire.chat import parse_chat_message, to_openai
-from previously.wire.chat_reply import ChatEvents, write_chunks, write_completion
+from previously.wire.chat import ChatEvents, parse_chat_message, to_openai, write_chunks, write_completion
 from previously.wire.errors import CHAT_ERRORS, MESSAGES_ERRORS, RESPONSES_ERRORS, ErrorFormat
 from previously.wire.reply import EventParser
 from previously.wire.responses import parse_item, write_item, write_items

@@ -17,7 +17,7 @@ from previously.core.json_values import clean
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.patterns import lazy_pattern
 from previously.core.tokens import MESSAGE_OVERHEAD_TOKENS, estimate_tokens
-from previously.wire.chat_reply import ChatEvents, read_content
+from previously.wire.chat import ChatEvents, read_content
 from previously.wire.errors import Redaction, build_failure, collect_error_words, find_retry_after_s
 from previously.wire.reasoning import split_reasoning
 from previously.wire.reply import Reply, ReplyFold

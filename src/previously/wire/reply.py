@@ -1,6 +1,6 @@
 """A model's reply as one value, and the events of which it is made, whatever the interface it came by.
 
-Each interface parses its objects into `ReplyEvent`s once (see `chat_reply`, `anthropic_reply`, `responses_reply`), and
+Each interface parses its objects into `ReplyEvent`s once (see `chat`, `anthropic_reply`, `responses_reply`), and
 `ReplyFold` adds them up. Pure and total: a fold takes any events in any order and never raises. Text is joined as
 clients join it, so what is remembered equals what was shown. Memory is bounded: texts of all choices together hold at
 most `max_bytes`, and what goes beyond is left out and marked as `truncated`.
@@ -129,15 +129,12 @@ class EventParser(Protocol):
 
     def parse(self, value: dict[str, Any]) -> Iterable[ReplyEvent]:
         """Parse the next object: an event of a stream, a whole reply, an error, or something else."""
-        ...
 
     def is_part(self, value: dict[str, Any]) -> bool:
         """Return whether an object is a part of a reply."""
-        ...
 
     def finish_arguments(self, arguments: str) -> str:
         """Return the arguments of a call as a client sends them back."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +277,6 @@ class ReplyFold:
         self.junk = 0
 
     def reply(self) -> Reply:
-        """Return what there is by now."""
         return Reply(
             tuple(choice.freeze(self._finish_arguments) for _, choice in sorted(self._choices.items())),
             self.model,

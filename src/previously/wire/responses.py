@@ -154,7 +154,6 @@ def _picture(output: object) -> str:
 
 KEY = "responses"
 
-
 _TEXTS = frozenset(["input_text", "output_text", "text", "summary_text", "reasoning_text"])
 
 

@@ -169,7 +169,6 @@ def write_text_item(ident: str, text: str) -> Item:
 
 
 def write_reasoning_item(ident: str, text: str) -> Item:
-    """Write reasoning as its summary."""
     return {"id": ident, "type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}
 
 
@@ -188,7 +187,6 @@ def write_response(
     usage: Mapping[str, Any] | None = None,
     error: object = None,
 ) -> dict[str, Any]:
-    """Write a reply as one object."""
     return {
         "id": ident,
         "object": "response",

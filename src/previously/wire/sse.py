@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 
 from previously.core.patterns import lazy_pattern
-from previously.wire.chat_reply import ChatEvents
+from previously.wire.chat import ChatEvents
 from previously.wire.reply import MAX_TEXT_BYTES, EventParser, Reply, ReplyFailed, ReplyFold
 
 MAX_LINE_BYTES = 1_000_000
@@ -105,7 +105,6 @@ class ReplyReader:
         return self._fold.reply()
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes of the reply."""
         if len(piece) > _SLICE_BYTES:
             for at in range(0, len(piece), _SLICE_BYTES):
                 self.feed(piece[at : at + _SLICE_BYTES])

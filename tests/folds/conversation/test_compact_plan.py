@@ -7,11 +7,16 @@ import pytest
 from previously.core.messages import Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.pairing import find_units, mend
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.conversation.compaction import compose_conversation, cut_pieces, plan_compaction
-from previously.folds.conversation.outputs import find_outputs
+from previously.folds.conversation.compaction import (
+    Proved,
+    compose_conversation,
+    count_whole,
+    cut_pieces,
+    plan_compaction,
+    prove,
+)
 from previously.folds.conversation.pins import find_pins
-from previously.folds.conversation.proofs import Proved, count_whole, prove
-from previously.folds.conversation.rules import CompactPlan, CompactRules, NothingToFold
+from previously.folds.conversation.rules import CompactPlan, CompactRules, NothingToFold, find_outputs
 
 LOG = "a line of a long log\n"
 SYSTEM = message("system", "Be kind.")

@@ -11,9 +11,14 @@ import pytest
 from previously.core.messages import Message, Role, ToolResult
 from previously.core.pairing import find_unpaired, mend
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.conversation.compaction import compose_conversation, plan_compaction, read_brief_text
+from previously.folds.conversation.compaction import (
+    Proved,
+    compose_conversation,
+    plan_compaction,
+    prove,
+    read_brief_text,
+)
 from previously.folds.conversation.pins import find_newest_request, holds_rules
-from previously.folds.conversation.proofs import Proved, prove
 from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 from tests.effort import cases
 from tests.folds.conversation.conversations import conversation, rules, stand_in_brief

@@ -5,7 +5,7 @@ from __future__ import annotations
 from previously.core.messages import Message, Role, ToolCall, ToolResult, message
 from previously.core.pairing import find_unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.conversation.outputs import (
+from previously.folds.conversation.rules import (
     choose_largest_outputs,
     choose_old_outputs,
     drop_outputs,

@@ -9,8 +9,15 @@ import pytest
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role, ToolCall, ToolResult, message
 from previously.core.tokens import ESTIMATE
-from previously.folds.conversation.compaction import build_brief_message, compose_conversation, plan_compaction
-from previously.folds.conversation.proofs import Disproved, Proved, count_whole, prove
+from previously.folds.conversation.compaction import (
+    Disproved,
+    Proved,
+    build_brief_message,
+    compose_conversation,
+    count_whole,
+    plan_compaction,
+    prove,
+)
 from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules
 
 LOG = "a line of a long log\n" * 300

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.core.tokens import ESTIMATE
-from previously.folds.brief_checks import bound_brief, clip, count_least_tokens
+from previously.folds.brief_checks import bound_brief, count_least_tokens
 from previously.folds.conversation.sections import (
     FAILED,
     TITLES,
@@ -18,6 +18,7 @@ from previously.folds.conversation.sections import (
     render_brief,
     render_failure,
 )
+from previously.text.cuts import clip
 from tests.effort import cases
 
 BRIEF = Brief(

@@ -29,6 +29,7 @@ from previously.folds.builtin.shell import (
     matters,
     only_looks,
 )
+from previously.text.cuts import clip
 
 
 class Sort(StrEnum):
@@ -111,31 +112,31 @@ def is_observation(text: str) -> bool:
 
 def read_deeds(messages: Sequence[Message]) -> list[AgentDeed]:
     """All that was done, in the order of the calls."""
-    found: list[AgentDeed] = []
+    deeds: list[AgentDeed] = []
     waiting: dict[str, int] = {}
     typed: int | None = None
     for at, message in enumerate(messages):
         called = False
         for part in message.parts:
             if isinstance(part, ToolCall):
-                waiting[part.id] = len(found)
-                found.append(_called(at, part))
+                waiting[part.id] = len(deeds)
+                deeds.append(_called(at, part))
                 called = True
             elif isinstance(part, ToolResult) and part.id in waiting:
                 index = waiting.pop(part.id)
                 if part.text.startswith(_NO_RESULT):
                     continue
-                found[index] = _answered(found[index], part.text, failed=part.failed)
+                deeds[index] = _answered(deeds[index], part.text, failed=part.failed)
         if typed is not None and message.role is not Role.ASSISTANT:
             if is_observation(message.text):
-                found[typed] = _answered(found[typed], message.text, failed=False)
+                deeds[typed] = _answered(deeds[typed], message.text, failed=False)
             typed = None
         command = _typed(message.text) if message.role is Role.ASSISTANT and not called else ""
         following = messages[at + 1] if at + 1 < len(messages) else None
         if command and following is not None and following.role is Role.USER and is_observation(following.text):
-            typed = len(found)
-            found.append(_run(at, "bash", {}, command))
-    return found
+            typed = len(deeds)
+            deeds.append(_run(at, "bash", {}, command))
+    return deeds
 
 
 def _typed(text: str) -> str:
@@ -191,10 +192,10 @@ def _answered(deed: AgentDeed, output: str, *, failed: bool) -> AgentDeed:
 
 def _given(arguments: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(arguments)
+        value = json.loads(arguments)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _as_command(value: object) -> str:
@@ -214,12 +215,12 @@ def _touches(deed: AgentDeed) -> Iterable[Touch]:
     if act is None:
         return
     texts = [value for value in deed.arguments.values() if isinstance(value, str)] if deed.arguments else [deed.raw]
-    patches = [found for text in texts if "***" in text or "+++" in text for found in _PATCHED.finditer(text)]
+    patches = [match for text in texts if "***" in text or "+++" in text for match in _PATCHED.finditer(text)]
     if act is Act.EDITED and patches:
-        for found in patches:
-            path = (found["path"] or found["moved"] or found["plus"] or "").strip()
+        for match in patches:
+            path = (match["path"] or match["moved"] or match["plus"] or "").strip()
             if looks_like_path(path):
-                yield Touch(path, _HOW.get(found["how"] or "", Act.CREATED if found["moved"] else Act.EDITED))
+                yield Touch(path, _HOW.get(match["how"] or "", Act.CREATED if match["moved"] else Act.EDITED))
         return
     for key in _PATH_KEYS:
         value = deed.arguments.get(key)
@@ -286,7 +287,6 @@ def _deeds_told(acts: Iterable[Act]) -> str:
 
 
 def list_files(deeds: Iterable[AgentDeed]) -> Files:
-    """The files of all deeds that did not fail."""
     files = Files()
     for deed in deeds:
         if deed.failed and deed.sort is not Sort.RUN:
@@ -329,7 +329,6 @@ class CommandRuns:
         self.of[key] = new
 
     def went_well(self) -> list[CommandRun]:
-        """Return what worked at last."""
         return [one for one in self.of.values() if not one.failed]
 
     def failing(self) -> list[CommandRun]:
@@ -340,7 +339,7 @@ class CommandRuns:
 
 def list_runs(deeds: Iterable[AgentDeed]) -> CommandRuns:
     """Return how every command that matters went last, and every edit that was refused."""
-    found = CommandRuns()
+    runs = CommandRuns()
     for number, deed in enumerate(deeds):
         if deed.output is None:
             continue
@@ -349,14 +348,14 @@ def list_runs(deeds: Iterable[AgentDeed]) -> CommandRuns:
             if serious or deed.failed:
                 result = deed.error if deed.failed else find_telling_line(deed.output)
                 key = find_command_key(deed.command) or (deed.command,)
-                found.note(key, CommandRun(f"`{render_command(deed.command)}`", number, deed.failed, result, serious))
+                runs.note(key, CommandRun(f"`{render_command(deed.command)}`", number, deed.failed, result, serious))
         elif deed.sort in (Sort.EDIT, Sort.CREATE, Sort.DELETE) or (deed.failed and deed.sort is Sort.OTHER):
             target = deed.touches[0].path if deed.touches else ""
             key = ("\0edit", target) if deed.sort is not Sort.OTHER else ("\0call", deed.tool, deed.raw[:200])
-            if deed.failed or key in found.of:
+            if deed.failed or key in runs.of:
                 what = f"{deed.tool} of {target}" if target else f"`{render_command(f'{deed.tool} {deed.raw}')}`"
-                found.note(key, CommandRun(what, number, deed.failed, deed.error, serious=False))
-    return found
+                runs.note(key, CommandRun(what, number, deed.failed, deed.error, serious=False))
+    return runs
 
 
 def render_command(command: str) -> str:
@@ -364,7 +363,7 @@ def render_command(command: str) -> str:
     first, more, _ = command.strip().partition("\n")
     line = " ".join(first.split())
     if len(line) > LONGEST_COMMAND:
-        return f"{line[: LONGEST_COMMAND - 1].rstrip()}…"
+        return clip(line, LONGEST_COMMAND)
     return f"{line} …" if more and line else line
 
 
@@ -388,7 +387,6 @@ class TodoList:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is no list."""
         return not (self.done or self.doing or self.to_do)
 
 
@@ -397,8 +395,8 @@ def find_newest_plan(deeds: Iterable[AgentDeed]) -> TodoList:
     newest = TodoList()
     for deed in deeds:
         if deed.sort is Sort.PLAN and not deed.failed:
-            found = _plan(deed.arguments)
-            newest = newest if found.is_empty else found
+            plan = _plan(deed.arguments)
+            newest = newest if plan.is_empty else plan
     return newest
 
 

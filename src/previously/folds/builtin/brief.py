@@ -114,7 +114,6 @@ def write_brief(messages: Sequence[Message], earlier: Brief | None = None) -> Br
 
 
 def redact_brief(brief: Brief) -> Brief:
-    """The brief without secrets."""
     names = Brief.__slots__
     return Brief(**{name: tuple(redact(one) for one in getattr(brief, name)) for name in names})
 
@@ -125,14 +124,14 @@ def _most(name: str, items: Sequence[str]) -> tuple[str, ...]:
 
 def _union(earlier: Iterable[str], new: Iterable[str]) -> list[str]:
     """Both, without saying again what an item says already."""
-    found = list(dict.fromkeys(earlier))
-    known = {_key(one) for one in found}
-    for one in new:
-        key = _key(one)
+    items = list(dict.fromkeys(earlier))
+    known = {_key(item) for item in items}
+    for item in new:
+        key = _key(item)
         if key and key not in known:
             known.add(key)
-            found.append(one)
-    return found
+            items.append(item)
+    return items
 
 
 def _key(item: str) -> str:
@@ -171,9 +170,9 @@ def _tried_since(item: str, attempts: CommandRuns, *, well: bool = False) -> boo
     return False
 
 
-def _outcome(one: CommandRun) -> str:
-    result = f": {one.result[:160]}" if one.result and not one.failed else ""
-    return f"{one.what}: {_PASSES}{result}{f' (before: {one.before})' if one.before else ''}"
+def _outcome(run: CommandRun) -> str:
+    result = f": {run.result[:160]}" if run.result and not run.failed else ""
+    return f"{run.what}: {_PASSES}{result}{f' (before: {run.before})' if run.before else ''}"
 
 
 def _in_progress(before: Brief, read: _Read, open_now: Sequence[CommandRun]) -> tuple[str, ...]:
@@ -181,8 +180,8 @@ def _in_progress(before: Brief, read: _Read, open_now: Sequence[CommandRun]) -> 
     now: list[str] = list(read.plan.doing)
     if read.deeds and not now:
         step = _last_step(read.deeds[-1])
-        told = next((one.result for one in open_now if one.result and step.endswith(f": {one.result}")), "")
-        now.append(step.removesuffix(f": {told}") if told else step)  # it is told as what is blocked
+        result = next((one.result for one in open_now if one.result and step.endswith(f": {one.result}")), "")
+        now.append(step.removesuffix(f": {result}") if result else step)  # it is told as what is blocked
     if read.claims.intends and not read.plan.doing:
         now.append(read.claims.intends)
     if now:
@@ -202,9 +201,9 @@ def _last_step(deed: AgentDeed) -> str:
 _RECENT = 6
 
 
-def _is_open(one: CommandRun, deeds: Sequence[AgentDeed]) -> bool:
+def _is_open(run: CommandRun, deeds: Sequence[AgentDeed]) -> bool:
     """Return whether a failure is still to be dealt with: a check that fails, or what failed just now."""
-    return one.serious or one.at >= len(deeds) - _RECENT
+    return run.serious or run.at >= len(deeds) - _RECENT
 
 
 def _blocked(before: Brief, read: _Read, open_now: Sequence[CommandRun]) -> list[str]:
@@ -245,18 +244,18 @@ def _asked_earlier(before: Brief, requests: Sequence[Request]) -> list[str]:
     """Return what was asked before the newest request, and is not the goal: also what was the newest till now."""
     if not requests:
         return []
-    told = " ".join(_goal(before, requests))
+    goal = " ".join(_goal(before, requests))
     newest = [one.removeprefix(NEWEST_REQUEST) for one in before.goal if one.startswith(NEWEST_REQUEST)]
-    since = [find_asked(one.text) for one in requests[:-1] if find_goal(one.text) not in told][-_MOST_REQUESTS:]
-    return [one for one in (*newest, *since) if one not in told]
+    since = [find_asked(one.text) for one in requests[:-1] if find_goal(one.text) not in goal][-_MOST_REQUESTS:]
+    return [one for one in (*newest, *since) if one not in goal]
 
 
 def _context(before: Brief, read: _Read) -> tuple[str, ...]:
     kept = [one for one in before.context if not (_FAILS in one and _tried_since(one, read.attempts))]
     asked = [f"{EARLIER_REQUEST}{one}" for one in _asked_earlier(before, read.requests)]
     reported = [f"{REPORTED}{error}" for one in read.requests for error in find_reported_errors(one.text)[:4]]
-    told = " ".join(_goal(before, read.requests))
-    links = [link for one in read.requests for link in find_links(one.text)[:4] if link not in told]
+    goal = " ".join(_goal(before, read.requests))
+    links = [link for one in read.requests for link in find_links(one.text)[:4] if link not in goal]
     told_now = _union(
         [one for one in kept if not one.startswith(REMARK)], [*asked, *reported, *links, *read.claims.causes]
     )
@@ -276,15 +275,15 @@ _ONLY_READ = f": {Act.READ.value}"
 
 def list_told_files(earlier: Iterable[str], touched: Files, requests: Iterable[str]) -> tuple[str, ...]:
     """The files of an earlier brief, those touched since, and those that requests name."""
-    told = _Told()
+    files = _Told()
     for item in earlier:
-        told.put(*split_file(item))
+        files.put(*split_file(item))
     for path, deeds in touched.told():
-        told.put(path, deeds)
+        files.put(path, deeds)
     for request in requests:
         for path in find_named_files(request)[:_MOST_NAMED]:
-            told.put(path, NAMED)
-    items = [f"{path}: {why}" if why else path for path, why in told.why.items()]
+            files.put(path, NAMED)
+    items = [f"{path}: {why}" if why else path for path, why in files.why.items()]
     room = MOST_FILES - sum(not one.endswith(_ONLY_READ) for one in items)
     only_read = [one for one in items if one.endswith(_ONLY_READ)]
     dropped = set(only_read[: max(0, len(only_read) - max(0, room))])
@@ -297,8 +296,8 @@ def split_file(item: str) -> tuple[str, str]:
     if ticked:
         return ticked[1], item[ticked.end() :].lstrip(" :–—-")
     for sign in (": ", " – ", " — ", " - ", " ("):
-        path, found, why = item.partition(sign)
-        if found and " " not in path:
+        path, parted, why = item.partition(sign)
+        if parted and " " not in path:
             return path.strip("*"), why.rstrip(")") if sign == " (" else why
     return item, ""
 

@@ -102,7 +102,6 @@ class _Room:
 _Unit = tuple[_Sentence, ...]
 """A unit that is kept or dropped as a whole: a sentence, or a line."""
 
-
 QUOTERS = frozenset({"builtin", "librarian", "scenes"})
 """The makers of versions whose lines carry numbers: this module, and what is put together from its notes."""
 
@@ -149,11 +148,11 @@ def quote_whole(texts: Iterable[str], target_words: int, delta: Sequence[Message
 
 def _once(lines: Iterable[_Unit]) -> list[_Unit]:
     """Return lines without further ones of the same message: where those stood in it is not known."""
-    found: dict[object, _Unit] = {}
+    first_lines: dict[object, _Unit] = {}
     for line in lines:
         number = line[0].number
-        found.setdefault(line if number is None else (number, line[0].promise), line)
-    return list(found.values())
+        first_lines.setdefault(line if number is None else (number, line[0].promise), line)
+    return list(first_lines.values())
 
 
 def _room(previous: str, delta: Sequence[Message], target_words: int) -> _Room:
@@ -167,16 +166,16 @@ def _apart(line: _Unit) -> list[_Unit]:
 
 
 def _fresh(delta: Sequence[Message], first: int) -> list[_Unit]:
-    return [(one,) for number, message in enumerate(delta, first) for one in _sentences(message, number)]
+    return [(one,) for number, message in enumerate(delta, first) for one in _quotable(message, number)]
 
 
-def _sentences(message: Message, number: int) -> list[_Sentence]:
+def _quotable(message: Message, number: int) -> list[_Sentence]:
     """Return the sentences of a message that can be quoted; where all are too long, clauses of them."""
     text = _said(message)
     cut = [(one, cut_sentence(one)) for one in _split(text)]
     texts = [one for one, pieces in cut if pieces == [one]] or [piece for _, pieces in cut for piece in pieces]
-    found = _placed(" ".join(text.split()), texts, number, render_speaker(name_speaker(message)))
-    return [replace(one, promise=True) if is_promise(one.text) else one for one in found]
+    sentences = _placed(" ".join(text.split()), texts, number, render_speaker(name_speaker(message)))
+    return [replace(one, promise=True) if is_promise(one.text) else one for one in sentences]
 
 
 def _said(message: Message) -> str:
@@ -190,7 +189,7 @@ def _split(text: str) -> list[str]:
 
 def _placed(whole: str, texts: Sequence[str], number: int | None, speaker: str, place: int = 0) -> list[_Sentence]:
     """Return sentences with their places in the text they stand in; what does not stand there is left out."""
-    found: list[_Sentence] = []
+    placed: list[_Sentence] = []
     end = 0
     for text in texts:
         at = whole.find(text, end)
@@ -198,9 +197,9 @@ def _placed(whole: str, texts: Sequence[str], number: int | None, speaker: str, 
             continue
         between = whole[end:at]
         place += 2 if between.strip() else 1
-        found.append(_Sentence(number, speaker, text, place, between, promise=False))
+        placed.append(_Sentence(number, speaker, text, place, between, promise=False))
         end = at + len(text)
-    return found
+    return placed
 
 
 def _lines_in(text: str) -> list[_Unit]:
@@ -238,14 +237,14 @@ def _written(units: Sequence[_Unit], fresh: Sequence[_Unit], room: _Room) -> str
 def _newest_promises(units: Sequence[_Unit], room: int) -> list[_Unit]:
     """Return the newest units that promise or owe, as many as there is room for."""
     left = room - count_words(PROMISES)
-    found: list[_Unit] = []
+    promises: list[_Unit] = []
     for unit in reversed(units):
         if unit[0].promise:
             left -= _cost(unit)
-            if left < 0 or len(found) == MOST_PROMISES:
+            if left < 0 or len(promises) == MOST_PROMISES:
                 break
-            found.append(unit)
-    return found
+            promises.append(unit)
+    return promises
 
 
 def _chosen(units: Sequence[_Unit], since: int, room: int) -> list[_Unit]:
@@ -279,16 +278,16 @@ def _stretches(units: Sequence[_Unit], many: int) -> list[int]:
     words."""
     numbers = [unit[0].number for unit in units if unit[0].number is not None]
     first, many_messages = (min(numbers), max(numbers) - min(numbers) + 1) if numbers else (0, 1)
-    found: list[int] = []
+    stretches: list[int] = []
     words = 0
     for unit in units:
         number = unit[0].number
         if number is None:
             words += _cost(unit)
-            found.append(-1 - words // STRETCH_WORDS)
+            stretches.append(-1 - words // STRETCH_WORDS)
         else:
-            found.append((number - first) * many // many_messages)
-    return found
+            stretches.append((number - first) * many // many_messages)
+    return stretches
 
 
 def _worth(units: Sequence[_Unit]) -> list[float]:
@@ -315,15 +314,15 @@ def _weight(unit: _Unit, sentences: Sequence[Mapping[str, bool]], rarity: Mappin
 def _words(text: str) -> dict[str, bool]:
     """Return the words of a sentence, each once, and whether it is written like a name: with a capital, not first. In
     scripts without spaces every two letters are a word."""
-    found: dict[str, bool] = {}
+    words: dict[str, bool] = {}
     for index, match in enumerate(_WORD.finditer(text)):
         word = match.group()
         if _IS_SPACELESS.match(word):
-            found.update(dict.fromkeys((word[at : at + 2] for at in range(max(1, len(word) - 1))), False))
+            words.update(dict.fromkeys((word[at : at + 2] for at in range(max(1, len(word) - 1))), False))
         else:
             key = word.casefold()
-            found[key] = found.get(key, False) or (index > 0 and word[0].isupper())
-    return found
+            words[key] = words.get(key, False) or (index > 0 and word[0].isupper())
+    return words
 
 
 def _cost(unit: _Unit) -> int:
@@ -350,16 +349,20 @@ def _rendered(units: Iterable[_Unit], heading: str = "") -> str:
     prose: list[str] = []
     lines: dict[int, list[_Sentence]] = {}
     before = 0
-    for one in (sentence for unit in units for sentence in unit):
-        if one.number is not None:
-            lines.setdefault(one.number, []).append(one)
+    for piece in (sentence for unit in units for sentence in unit):
+        if piece.number is not None:
+            lines.setdefault(piece.number, []).append(piece)
             continue
         if prose:
-            prose.append("\n\n" if one.place <= before else one.joint if one.place == before + 1 else " ")
-        prose.append(one.text)
-        before = one.place
+            prose.append("\n\n" if piece.place <= before else piece.joint if piece.place == before + 1 else " ")
+        prose.append(piece.text)
+        before = piece.place
     quoted = [
-        render_quote(number, sentences[0].speaker, _quotations(sorted(sentences, key=lambda one: one.place)))
+        render_quote(
+            number,
+            sentences[0].speaker,
+            _quotations(sorted(sentences, key=lambda piece: piece.place)),
+        )
         for number, sentences in sorted(lines.items())
     ]
     return "\n".join(filter(None, ["".join(prose), heading, *quoted]))
@@ -367,13 +370,13 @@ def _rendered(units: Iterable[_Unit], heading: str = "") -> str:
 
 def _quotations(sentences: Sequence[_Sentence]) -> list[str]:
     """Return the quotations of one message: neighbours stand together."""
-    found: list[str] = []
-    for index, one in enumerate(sentences):
-        if index and one.place == sentences[index - 1].place + 1:
-            found[-1] += one.joint + one.text
+    quotations: list[str] = []
+    for index, sentence in enumerate(sentences):
+        if index and sentence.place == sentences[index - 1].place + 1:
+            quotations[-1] += sentence.joint + sentence.text
         else:
-            found.append(one.text)
-    return found
+            quotations.append(sentence.text)
+    return quotations
 
 
 def _excerpt(delta: Sequence[Message], first: int) -> str:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from previously.core.patterns import lazy_pattern
+from previously.text.cuts import clip
 
 LONGEST_READ = 6_000
 """Characters of a command that are looked at: what follows is text that is written somewhere."""
@@ -77,8 +78,8 @@ def split_steps(command: str) -> list[list[str]]:
     """The simple commands of a command line, as words; what is written to a program's input is left out."""
     text = _REDIRECTED.sub(" ", _without_heredocs(command[:LONGEST_READ]))
     steps: list[list[str]] = [[]]
-    for found in _TOKEN.finditer(text):
-        token = found.group()
+    for match in _TOKEN.finditer(text):
+        token = match.group()
         if token in _ENDS:
             steps.append([])
         else:
@@ -89,15 +90,15 @@ def split_steps(command: str) -> list[list[str]]:
 def _without_heredocs(text: str) -> str:
     pieces: list[str] = []
     at = 0
-    while found := _HEREDOC.search(text, at):
-        line_end = text.find("\n", found.end())
-        pieces.append(text[at : found.start()])
+    while match := _HEREDOC.search(text, at):
+        line_end = text.find("\n", match.end())
+        pieces.append(text[at : match.start()])
         if line_end < 0:
-            at = found.end()
+            at = match.end()
             continue
-        pieces.append(text[found.end() : line_end])
-        end = text.find(f"\n{found['word']}", line_end)
-        at = len(text) if end < 0 else end + 1 + len(found["word"])
+        pieces.append(text[match.end() : line_end])
+        end = text.find(f"\n{match['word']}", line_end)
+        at = len(text) if end < 0 else end + 1 + len(match["word"])
     return "".join([*pieces, text[at:]])
 
 
@@ -120,14 +121,14 @@ def _bare(step: list[str]) -> list[str]:
 
 def find_touched(command: str) -> list[Touch]:
     """The files that a command line reads, runs, writes or removes, as far as that is certain."""
-    found: list[Touch] = []
+    touches: list[Touch] = []
     for step in split_steps(command):
-        found += _written(step)
+        touches += _written(step)
         words = [_unquoted(word) for word in step]
         program = words[0].rsplit("/", 1)[-1].lower()
         paths = [word for word in _arguments(words) if looks_like_path(word)]
-        found += _of_program(program, words, paths)
-    return found
+        touches += _of_program(program, words, paths)
+    return touches
 
 
 def _of_program(program: str, words: list[str], paths: list[str]) -> list[Touch]:
@@ -155,26 +156,26 @@ def _of_program(program: str, words: list[str], paths: list[str]) -> list[Touch]
 
 def _written(step: list[str]) -> list[Touch]:
     """Return where output is sent to."""
-    found: list[Touch] = []
+    touches: list[Touch] = []
     for sign, target in pairwise(step):
         path = _unquoted(target)
         if sign in (">", ">>") and looks_like_path(path):
-            found.append(Touch(path, Act.CREATED if sign == ">" else Act.EDITED))
-    return found
+            touches.append(Touch(path, Act.CREATED if sign == ">" else Act.EDITED))
+    return touches
 
 
 def _arguments(words: list[str]) -> list[str]:
     """The words behind the program, redirections left out."""
-    found: list[str] = []
+    arguments: list[str] = []
     skip = False
     for word in words[1:]:
         if word in (">", ">>", "<"):
             skip = True
         elif not skip:
-            found.append(word)
+            arguments.append(word)
         else:
             skip = False
-    return found
+    return arguments
 
 
 def _unquoted(word: str) -> str:
@@ -213,14 +214,14 @@ def matters(command: str) -> bool:
 def find_command_key(command: str) -> tuple[str, ...]:
     """Return what two command lines have in common when they try the same: programs and what they are given, without
     flags."""
-    found: list[str] = []
+    key: list[str] = []
     for step in split_steps(command):
         words = [_unquoted(word) for word in step]
         if words[0] in ("cd", "head", "tail", "echo", "cat", "tee", "grep", "source", "export", "set"):
             continue
-        found.append(words[0].rsplit("/", 1)[-1])
-        found += [word for word in _arguments(words) if not word.startswith("-") and word not in ("2", "1")]
-    return tuple(found)
+        key.append(words[0].rsplit("/", 1)[-1])
+        key += [word for word in _arguments(words) if not word.startswith("-") and word not in ("2", "1")]
+    return tuple(key)
 
 
 LOOKED_AT = 12_000
@@ -276,7 +277,6 @@ def cut_ends(text: str) -> str:
 
 
 def is_failed_command(output: str) -> bool:
-    """Return whether the output of a command says that it failed."""
     text = cut_ends(output)
     if any(int(found["count"] or found["other"]) for found in _SOME_FAILED.finditer(text) if _is_summary(text, found)):
         return True
@@ -288,11 +288,11 @@ def is_failed_command(output: str) -> bool:
     return _said(text) is not None and not _EXPECTED.search(text)
 
 
-def _is_summary(text: str, found: re.Match[str]) -> bool:
+def _is_summary(text: str, match: re.Match[str]) -> bool:
     """Return whether a count of failures stands in a line that sums up, not in some prose."""
-    line = text[text.rfind("\n", 0, found.start()) + 1 : found.end() + 80].split("\n")[0]
+    line = text[text.rfind("\n", 0, match.start()) + 1 : match.end() + 80].split("\n")[0]
     return (
-        "passed" in line or line.lstrip("= \t").startswith(found[0]) or "failures" in line.lower() or "Tests:" in line
+        "passed" in line or line.lstrip("= \t").startswith(match[0]) or "failures" in line.lower() or "Tests:" in line
     )
 
 
@@ -310,17 +310,17 @@ def find_error(output: str) -> str:
     thrown = [found["error"] for found in _EXCEPTION.finditer(text)]
     said = _said(text)
     if thrown:
-        return _bounded(thrown[-1])
+        return clip(thrown[-1].strip(), LONGEST_ERROR)
     if said is not None:
-        return _bounded(said)
+        return clip(said, LONGEST_ERROR)
     lines = [line.strip() for line in text.splitlines() if _tells(line)]
-    return _bounded(lines[-1]) if lines else ""
+    return clip(lines[-1], LONGEST_ERROR) if lines else ""
 
 
 def _said(text: str) -> str | None:
-    found = [match["error"].strip() for match in _SAID.finditer(text)]
-    strong = [one for one in found if one.startswith(("FAILED ", "--- FAIL", "- E", "npm "))]
-    return (strong or found)[-1 if not strong else 0] if found else None
+    errors = [match["error"].strip() for match in _SAID.finditer(text)]
+    strong = [one for one in errors if one.startswith(("FAILED ", "--- FAIL", "- E", "npm "))]
+    return (strong or errors)[-1 if not strong else 0] if errors else None
 
 
 _PROMPT = lazy_pattern(
@@ -328,7 +328,6 @@ _PROMPT = lazy_pattern(
     r"\[Process.*|Exit code.*)\s*",
     re.I,
 )
-
 
 _SAYS_NOTHING = lazy_pattern(
     r"(?:your command ran successfully and did not produce any output|\(no output\)|no output|warning: |"
@@ -341,13 +340,7 @@ def _tells(line: str) -> bool:
     return bool(line.strip()) and len(line) < 2_000 and not _PROMPT.fullmatch(line)
 
 
-def _bounded(text: str) -> str:
-    line = text.strip()
-    return line if len(line) <= LONGEST_ERROR else f"{line[: LONGEST_ERROR - 1].rstrip()}…"
-
-
 def find_last_line(output: str) -> str:
-    """The last line of an output that says something."""
     for line in reversed(cut_ends(output).splitlines()):
         if _tells(line) and not _SAYS_NOTHING.match(line.strip()):
             return line.strip()
@@ -365,6 +358,6 @@ def find_telling_line(output: str) -> str:
 
 def find_reported_errors(text: str) -> list[str]:
     """The errors that stand in a user's words or in what was pasted, each once."""
-    found = [match["error"] for match in _EXCEPTION.finditer(text) if ":" in match["error"]]
-    found += [match["error"].strip() for match in _SAID.finditer(text)]
-    return list(dict.fromkeys(map(_bounded, found)))
+    errors = [match["error"] for match in _EXCEPTION.finditer(text) if ":" in match["error"]]
+    errors += [match["error"].strip() for match in _SAID.finditer(text)]
+    return list(dict.fromkeys(clip(error.strip(), LONGEST_ERROR) for error in errors))

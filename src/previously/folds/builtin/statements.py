@@ -15,6 +15,7 @@ from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
 from previously.folds.builtin.agent_log import is_observation
 from previously.folds.conversation.pins import read_user_words
+from previously.text.cuts import clip
 from previously.text.sentences import join_lines, split_sentences
 
 LONGEST_CLAIM = 280
@@ -147,17 +148,17 @@ class Claims:
 
 def read_claims(messages: Sequence[Message]) -> Claims:
     """Return what the agent says of its work."""
-    found = Claims()
+    claims = Claims()
     for message in messages:
         if message.role is Role.USER and message.text.strip():
-            found.next_steps, found.stuck = [], []  # what was open was answered
+            claims.next_steps, claims.stuck = [], []  # what was open was answered
         if message.role is not Role.ASSISTANT:
             continue
         text = message.text
         if text.strip():
-            found.intends = ""
-            _read(text[:_READ], found)
-    return found
+            claims.intends = ""
+            _read(text[:_READ], claims)
+    return claims
 
 
 def find_said_before(messages: Sequence[Message], at: int) -> str:
@@ -168,11 +169,12 @@ def find_said_before(messages: Sequence[Message], at: int) -> str:
             return ""
         if message.role is Role.ASSISTANT and message.text.strip():
             sentences = split_sentences(join_lines(_FENCE.sub("\n", message.text[:_READ])))
-            return _cut(" ".join(" ".join(one.split()) for one in sentences if not _INTENDS.search(one)).strip())
+            own = " ".join(" ".join(one.split()) for one in sentences if not _INTENDS.search(one))
+            return clip(own.strip(), LONGEST_CLAIM)
     return ""
 
 
-def _read(text: str, found: Claims) -> None:
+def _read(text: str, claims: Claims) -> None:
     steps: list[str] = []
     stuck: list[str] = []
     listing = False
@@ -190,44 +192,40 @@ def _read(text: str, found: Claims) -> None:
             gave_up = bare
             continue
         if gave_up and not head:
-            found.gave_up.append(_cut(f"{gave_up} {bare}"))
+            claims.gave_up.append(clip(f"{gave_up} {bare}", LONGEST_CLAIM))
             gave_up = ""
             continue
         if head or words > 70 or (words < 3 and bare.isascii()) or len(bare) > 3 * LONGEST_CLAIM:
             continue
-        bare = _cut(bare)
-        if _sorted_out(bare, found):
+        bare = clip(bare, LONGEST_CLAIM)
+        if _sorted_out(bare, claims):
             continue
         if _NEXT.match(bare) and not bare.endswith("?"):
             steps.append(bare)
         elif _STUCK.search(bare) or (bare.endswith("?") and line is sentences[-1]):
             stuck.append(bare)
         elif not _INTENDS.search(bare) and not bare.endswith("?") and words >= _TELLING:
-            found.remarks.append(bare)
+            claims.remarks.append(bare)
         if _INTENDS.search(bare) and not bare.endswith("?"):
-            found.intends = bare
+            claims.intends = bare
     if gave_up:
-        found.gave_up.append(gave_up)
+        claims.gave_up.append(gave_up)
     if steps:
-        found.next_steps = steps
-    found.stuck = stuck
+        claims.next_steps = steps
+    claims.stuck = stuck
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST_CLAIM else f"{line[: LONGEST_CLAIM - 1].rstrip()}…"
-
-
-def _sorted_out(line: str, found: Claims) -> bool:
+def _sorted_out(line: str, claims: Claims) -> bool:
     if line.endswith(("?", "？")):
         return False
     if _GAVE_UP.search(line):
-        found.gave_up.append(line)
+        claims.gave_up.append(line)
     elif _CAUSE.search(line) and not _NO_CAUSE.search(line):
-        found.causes.append(line)
+        claims.causes.append(line)
     elif _FINISHED.match(line) and not _NOT_YET.search(line):
-        found.finished.append(line)
+        claims.finished.append(line)
     elif _DECIDED.search(line) and not _LOOKS_FIRST.match(line):
-        found.decided.append(line)
+        claims.decided.append(line)
     else:
         return False
     return True
@@ -273,7 +271,7 @@ _GREETING = lazy_pattern(r"(?:hi|hello|hey|hallo|dear)\b[^.!?\n]{0,30}[.!,]?", r
 
 def read_requests(messages: Sequence[Message]) -> list[Request]:
     """Return what the user wrote, without what clients and shells put there."""
-    found: list[Request] = []
+    requests: list[Request] = []
     answered = False
     for at, message in enumerate(messages):
         if message.role is not Role.USER:
@@ -284,8 +282,8 @@ def read_requests(messages: Sequence[Message]) -> list[Request]:
             continue  # a shell speaks, after the agent did
         text = _PROMPT.sub("", text).strip()
         if text:
-            found.append(Request(at, text[:_REQUEST_READ]))
-    return found
+            requests.append(Request(at, text[:_REQUEST_READ]))
+    return requests
 
 
 def is_slight(text: str) -> bool:
@@ -319,7 +317,7 @@ def find_goal(text: str) -> str:
         length += len(kept[-1]) + 1
     line = " ".join(kept) or " ".join(text.split())
     line = f"{line[:-1]}…" if line.endswith(":") else line
-    return line if len(line) <= LONGEST_GOAL else f"{line[: LONGEST_GOAL - 1].rstrip()}…"
+    return clip(line, LONGEST_GOAL)
 
 
 _ANYWHERE = lazy_pattern(
@@ -357,14 +355,14 @@ _NO_RULE = lazy_pattern(
 
 def find_rules(text: str) -> list[str]:
     """The sentences of a request that say how something is to be done or not done, word for word."""
-    found: list[str] = []
+    rules: list[str] = []
     for sentence in split_sentences(join_lines(_TAG.sub("", _CODE.sub("\n", text)))):
         line = " ".join(sentence.split())
         if _is_rule(line):
-            found.append(line if len(line) <= LONGEST_RULE else f"{line[: LONGEST_RULE - 1].rstrip()}…")
-        if len(found) >= MOST_RULES:
+            rules.append(clip(line, LONGEST_RULE))
+        if len(rules) >= MOST_RULES:
             break
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(rules))
 
 
 def _is_rule(line: str) -> bool:

@@ -4,11 +4,17 @@ The list is short, and each check looks at something that matters. A text is acc
 that the model is told; no check adds a word to it. Other packages use what is exported here.
 """
 
-from previously.folds.checks.judgement import judge, judge_text, read_text
-from previously.folds.checks.residue import find_residue
+from previously.folds.checks.judgement import (
+    Accepted,
+    RefusalKind,
+    Refused,
+    TextRequest,
+    clip_words,
+    judge,
+    judge_text,
+    read_text,
+)
 from previously.folds.checks.shape import is_open_block, is_tool_call, strip_reasoning
-from previously.folds.checks.verdict import Accepted, RefusalKind, Refused, TextRequest, clip_words
-from previously.text.voice import is_refusal
 
 __all__ = [
     "Accepted",
@@ -16,9 +22,7 @@ __all__ = [
     "Refused",
     "TextRequest",
     "clip_words",
-    "find_residue",
     "is_open_block",
-    "is_refusal",
     "is_tool_call",
     "judge",
     "judge_text",

@@ -4,6 +4,8 @@ The checks run from the plainest fault to the subtlest; the first that finds som
 raise, the same answer gets the same verdict, and what is accepted is the model's text and nothing else. System messages
 and thinking are no part of the story; names and numbers count as heard where the earlier text, a message, its speaker
 or a source has them. A recap may quote; a copy is told by how long its runs are and how much of the answer they fill.
+
+A reason is one sentence, which is told to the model, and it holds no more than a few words of the answer or the story.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from itertools import chain
 from math import floor
@@ -19,14 +22,15 @@ from previously.core.messages import Error, Image, Message, Role, Text, ToolCall
 from previously.core.model_io import ModelReply
 from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
+from previously.core.versions import Kind
 from previously.folds.checks import shape
-from previously.folds.checks.verdict import Accepted, RefusalKind, Refused, TextRequest, clip_words
+from previously.folds.checks.shape import find_structure
 from previously.text.compare import GRAM, find_grams, measure_overlap, split_tokens
+from previously.text.cuts import clip
 from previously.text.language import find_language, find_wrong_language
 from previously.text.names import NOBODY, HeardNames, find_names, find_unheard, split_name
 from previously.text.numbers import COUNTS, LANGUAGES, find_numbers, find_values
 from previously.text.sentences import QUOTED, is_cut
-from previously.text.structure import find_structure
 from previously.text.voice import find_first_person, find_talk, is_refusal
 from previously.text.words import WORD
 
@@ -98,7 +102,7 @@ def _judged(asked: TextRequest, raw: str, finish: str, *, by_model: bool) -> Acc
 def _form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: bool) -> Iterator[Refused]:
     """Return what is no telling of the story at all."""
     if is_refusal(text):
-        yield Refused(RefusalKind.REFUSAL, f"the model is_refusal: {clip_words(text)}")
+        yield Refused(RefusalKind.REFUSAL, f"the model declines: {clip_words(text)}")
     if plays_on(material, text):
         yield Refused(RefusalKind.ECHO, "it plays on instead of telling what happened")
     if by_model and not asked.retells and copies_story(material, text):
@@ -175,9 +179,9 @@ def _is_heard(value: float, material: CheckMaterial) -> bool:
 def _people(material: CheckMaterial) -> list[str]:
     """Return whom a text of these messages should name: who is spoken of again and again, and where these are few, who
     speaks. Whoever only speaks may be a player, who is told of by another name."""
-    told = "\n".join(material.texts)
-    times = Counter(WORD.findall(told))
-    named = dict.fromkeys(words[-1] for name in find_names(told, material.language) if (words := split_name(name)))
+    story = "\n".join(material.texts)
+    times = Counter(WORD.findall(story))
+    named = dict.fromkeys(words[-1] for name in find_names(story, material.language) if (words := split_name(name)))
     often = sorted((name for name in named if times[name] >= OFTEN), key=lambda name: -times[name])[:MOST_PEOPLE]
     if len(often) >= LEAST_PEOPLE:
         return often
@@ -221,8 +225,8 @@ _GESTURE = lazy_pattern(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
 def copies_story(material: CheckMaterial, text: str) -> bool:
     """Return whether the answer is the transcript again: nearly all of it copied, in runs as long as messages."""
     words = len(split_tokens(text))
-    found = measure_overlap(text, " ".join(material.texts))
-    return words > 4 * GRAM and found.share >= COPIED and found.longest >= min(LONG_RUN, 0.6 * words)
+    overlap = measure_overlap(text, " ".join(material.texts))
+    return words > 4 * GRAM and overlap.share >= COPIED and overlap.longest >= min(LONG_RUN, 0.6 * words)
 
 
 def plays_on(material: CheckMaterial, text: str) -> bool:
@@ -262,27 +266,29 @@ class CheckMaterial:
 @lru_cache(maxsize=_KEPT)
 def gather_material(asked: TextRequest) -> CheckMaterial:
     """Gather what an answer may be made of."""
-    told = tuple(message for message in asked.delta if message.role is not Role.SYSTEM and read_text(message).strip())
-    texts = tuple(read_text(message) for message in told)
-    speakers = "\n".join(dict.fromkeys(message.speaker for message in told if message.speaker))
+    messages = tuple(
+        message for message in asked.delta if message.role is not Role.SYSTEM and read_text(message).strip()
+    )
+    texts = tuple(read_text(message) for message in messages)
+    speakers = "\n".join(dict.fromkeys(message.speaker for message in messages if message.speaker))
     story = "\n".join([asked.previous, speakers, *texts, *asked.sources])
     language = find_language("\n".join([asked.previous, *texts])) or "English"
     words = count_words(asked.previous) + sum(map(count_words, texts))
     # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
     values = find_values(story, language) | find_values(story.replace(",", " "), language)
-    return CheckMaterial(told, texts, story, language, HeardNames([story]), values, words)
+    return CheckMaterial(messages, texts, story, language, HeardNames([story]), values, words)
 
 
 def reckons(material: CheckMaterial, value: float) -> bool:
     """Return whether a value is the sum or the difference of two that stand in one message, or in two that follow one
     another: sixty paid of a hundred and sixty leave a hundred, and the story need not say so."""
-    found: set[float] = set()
+    before: set[float] = set()
     for text in material.texts:
         here = find_values(text, material.language)
-        near = found | here
+        near = before | here
         if any(not near.isdisjoint((value - one, one - value, value + one)) for one in here):
             return True
-        found = set(here)
+        before = set(here)
     return False
 
 
@@ -292,3 +298,83 @@ def read_text(message: Message) -> str:
     said += [f"{part.name} {part.arguments}" for part in message.parts if isinstance(part, ToolCall)]
     said += [part.caption for part in message.parts if isinstance(part, Image)]
     return "\n".join(piece for piece in said if piece)
+
+
+@dataclass(frozen=True, slots=True)
+class TextRequest:
+    """The sources and bounds that a text was asked with."""
+
+    previous: str
+    """The earlier text (recap, backbone, …), "" if there is none."""
+    delta: tuple[Message, ...]
+    """The messages newly read."""
+    target_words: int = 0
+    """0 = no target."""
+    retells: bool = False
+    """True if the delta is itself such a text, not messages: it may be told in the same words."""
+    amends: bool = False
+    """The earlier text was to be set right: it may stand as it is, and need not speak of everybody in the delta."""
+    may_stand: bool = False
+    """The earlier text may stand as it is: it may have told all already."""
+    ceiling_words: int = 0
+    """The most words; 0 = derived from the target."""
+    sources: tuple[str, ...] = ()
+    """All texts that were shown beside the earlier text and the delta: what they name counts as heard."""
+    third_person: bool | None = None
+    """True if the story is told in the third person; None = as the earlier text is, or the messages are."""
+
+
+class RefusalKind(StrEnum):
+    """The reasons why an answer may not become memory."""
+
+    EMPTY = "empty"
+    REFUSAL = "refusal"
+    REASONING = "reasoning"
+    TALK = "assistant's talk"
+    TRUNCATED = "truncated"
+    TOOL_CALL = "tool call"
+    NOT_PROSE = "not prose"
+    ECHO = "echo"
+    UNCHANGED = "unchanged"
+    WRONG_LANGUAGE = "wrong language"
+    FIRST_PERSON = "first person"
+    TOO_LONG = "too long"
+    COLLAPSE = "collapse"
+    UNKNOWN_PERSON = "unknown person"
+    UNKNOWN_NUMBER = "unknown number"
+    PEOPLE_MISSING = "people missing"
+    RESIDUE = "residue"
+    SHAPE = "wrong shape"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The text may be kept."""
+
+    text: str
+    """The answer after harmless tidying."""
+    carry: str = ""
+    """A mark or numbers that the version keeps beside its text; never shown."""
+    beside: tuple[tuple[Kind, str], ...] = ()
+    """Texts of other kinds that the same answer gave."""
+    warnings: tuple[str, ...] = ()
+    """Faults of a text that can be kept all the same."""
+    shed: tuple[str, ...] = ()
+    """Names and numbers of the earlier text that are gone: a recap must shed, and the log says what."""
+    unverified: tuple[str, ...] = ()
+    """Sentences without support in what was read; no check of ours finds any."""
+    mendable: tuple[str, ...] = ()
+    """Those of the warnings for which the model is asked once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The text may not be kept, and why in one sentence."""
+
+    kind: RefusalKind
+    reason: str
+
+
+def clip_words(text: str, longest: int = 60) -> str:
+    """A few words of a text for a reason, on one line."""
+    return clip(" ".join(text.split()), longest)

@@ -2,7 +2,7 @@
 
 No model is asked here and nothing is kept. A caller mends the messages (`core.pairing.mended`), which is also what it
 goes on with when there is nothing to fold; asks for a plan; has a brief written of the head, where the plan has one;
-composes; and proves (`proofs.prove`). Pins before the tail, the brief and the tail stay.
+composes; and proves (`prove`). Pins before the tail, the brief and the tail stay.
 
 Outputs are left out first: where that brings the whole below the line from which on there is something to fold, no
 brief is needed. Else the head is folded. Only where the result would not fit does more go: the largest outputs of what
@@ -12,17 +12,31 @@ without a gap, until so many turns are in it or there is no more room; a unit is
 A plan can be proved with any brief that is within `CompactPlan.brief_tokens`, so no brief is written in vain. What a
 plan made has nothing to fold under the same rules. A brief is known by where it stands, which the caller remembers,
 never by what a text says.
+
+A fold has five proofs, and nothing is kept of one for which a proof fails. After a fold every call has its result; the
+whole fits the budget, with all that a request takes besides; at least a tenth was freed; every pin is there, byte for
+byte and in its order; the brief is within its cap. They are checked on the messages themselves, not on what was
+planned. Each failure is one sentence for the user.
+
+No loop is possible. The measure is the whole in tokens: a fold that is proved makes it smaller by `least_freed`, and by
+one token at least, and it is never below zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
-from previously.core.messages import Message, Role, Text
+from previously.core.messages import Message, Part, Role, Text, ToolResult
 from previously.core.pairing import find_units, find_unpaired
 from previously.core.tokens import Counter, message_tokens
-from previously.folds.conversation.outputs import (
+from previously.folds.conversation.pins import Pins, find_newest_request, find_pins, is_request
+from previously.folds.conversation.rules import (
+    CompactedConversation,
+    CompactPlan,
+    CompactRules,
+    NothingToFold,
     Output,
     choose_largest_outputs,
     choose_old_outputs,
@@ -30,9 +44,6 @@ from previously.folds.conversation.outputs import (
     find_outputs,
     group_outputs,
 )
-from previously.folds.conversation.pins import Pins, find_pins, is_request
-from previously.folds.conversation.proofs import count_fixed, count_most_after
-from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +62,14 @@ def cut_pieces(
     messages: Sequence[Message], units: Sequence[range], pins: Pins, tokens: Sequence[int], brief_at: int | None
 ) -> list[ConversationPiece]:
     """The units of a conversation without the earlier brief, which is neither head nor tail."""
-    found: list[ConversationPiece] = []
+    pieces: list[ConversationPiece] = []
     for unit in units:
         if brief_at is not None and brief_at in unit:
             continue
         stays = unit[0] in pins.held
         cost = 0 if stays else sum(tokens[at] for at in unit)
-        found.append(ConversationPiece(unit, cost, is_request(messages[unit[0]]), stays))
-    return found
+        pieces.append(ConversationPiece(unit, cost, is_request(messages[unit[0]]), stays))
+    return pieces
 
 
 def find_tail_start(pieces: Sequence[ConversationPiece], turns: int, room: int) -> int:
@@ -193,9 +204,9 @@ class _Planning:
         rules = self._rules
         start = find_tail_start(self._pieces, rules.tail_turns, self._tail_room())
         none = len(self._pieces)
-        found = self._folding(start, [])
-        if found:
-            return found
+        plan = self._folding(start, [])
+        if plan:
+            return plan
         if rules.budget_tokens is None or self.whole <= rules.budget_tokens:
             return self._refused(start)
         return (
@@ -210,8 +221,8 @@ class _Planning:
         goal = self._rules.goal
         if goal is None:
             return self._rules.tail_room
-        held = sum(self._tokens[at] for at in self._pins.held)
-        return min(self._rules.tail_room, goal - self._fixed - held - self._around_brief - self._rules.brief_cap)
+        pinned = sum(self._tokens[at] for at in self._pins.held)
+        return min(self._rules.tail_room, goal - self._fixed - pinned - self._around_brief - self._rules.brief_cap)
 
     def _largest_of_what_stays(self, start: int) -> list[Output]:
         """The outputs to leave out of pins' units and of the tail, so that the whole comes down to the goal."""
@@ -248,12 +259,12 @@ class _Planning:
     def _refused(self, start: int) -> NothingToFold:
         """Return why there is no plan, though all was tried up to this tail."""
         rules, budget = self._rules, self._rules.budget_tokens
-        held = self._fixed + sum(self._tokens[at] for at in self._pins.held)
-        least = held + self._around_brief + rules.least_brief
+        fixed = self._fixed + sum(self._tokens[at] for at in self._pins.held)
+        least = fixed + self._around_brief + rules.least_brief
         if budget is not None and self.whole > budget and least > budget:
             return NothingToFold(
-                f"Folding cannot help: rules, tools and the newest request alone take {held:,} tokens, "
-                f"a brief needs about {least - held:,} more, and the budget is {budget:,}."
+                f"Folding cannot help: rules, tools and the newest request alone take {fixed:,} tokens, "
+                f"a brief needs about {least - fixed:,} more, and the budget is {budget:,}."
             )
         if not find_head(self._pieces, start):
             since = " since the last brief" if self._brief_at is not None else ""
@@ -263,3 +274,108 @@ class _Planning:
         return NothingToFold(
             f"Folding would free less than {rules.least_freed:.0%} of {self.whole:,} tokens, so nothing was changed."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A fold that may be kept, and what it did to the size of the whole."""
+
+    before_tokens: int
+    after_tokens: int
+
+    @property
+    def freed(self) -> float:
+        """The share of the whole that was freed."""
+        return 1 - self.after_tokens / self.before_tokens if self.before_tokens else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Disproved:
+    """A fold that may not be kept, and why in one sentence."""
+
+    reason: str
+
+
+def count_whole(messages: Sequence[Message], rules: CompactRules, counter: Counter) -> int:
+    """Return what a request with these messages takes."""
+    return count_fixed(rules, counter) + sum(message_tokens(message, counter) for message in messages)
+
+
+def count_fixed(rules: CompactRules, counter: Counter) -> int:
+    """Return what a request takes without any message."""
+    return rules.overhead_tokens + counter.request_overhead_tokens
+
+
+def count_most_after(before_tokens: int, rules: CompactRules) -> int:
+    """The largest whole that is small enough after a fold: it fits, and enough was freed."""
+    most = before_tokens - max(1, ceil(before_tokens * rules.least_freed))
+    return most if rules.budget_tokens is None else min(most, rules.budget_tokens)
+
+
+def prove(
+    before: Sequence[Message],
+    after: CompactedConversation,
+    plan: CompactPlan,
+    rules: CompactRules,
+    counter: Counter,
+    brief: str | None,
+) -> Proved | Disproved:
+    """Return whether the fold may be kept: the five proofs, the first that fails gives its reason."""
+    faults = find_unpaired(after.messages)
+    if faults:
+        return Disproved(f"A call would be parted from its result: {faults[0]}")
+    pins = _pins_fault(before, after, plan)
+    if pins:
+        return Disproved(pins)
+    written = _brief_fault(after, plan, counter, brief)
+    if written:
+        return Disproved(written)
+    size, now = count_whole(before, rules, counter), count_whole(after.messages, rules, counter)
+    if rules.budget_tokens is not None and now > rules.budget_tokens:
+        return Disproved(f"The folded conversation would take {now:,} tokens; the budget is {rules.budget_tokens:,}.")
+    if now > count_most_after(size, rules):
+        return Disproved(f"Folding would bring {size:,} tokens down to {now:,}, which is not enough to be worth it.")
+    return Proved(size, now)
+
+
+def _pins_fault(before: Sequence[Message], after: CompactedConversation, plan: CompactPlan) -> str:
+    if len(after.origin) != len(after.messages):
+        return "The folded conversation does not say where its messages come from."
+    places = [at for at in after.origin if at is not None]
+    if places != sorted(set(places)) or places != list(plan.kept):
+        return "Messages that should stay are missing, doubled or out of order."
+    pinned = set(plan.pins)
+    if not pinned.issubset(places):
+        return "A rule or the newest request would be lost."
+    request = find_newest_request(before, plan.brief_at)
+    expected = drop_outputs(before, plan.pruned)
+    for said, at in zip(after.messages, after.origin, strict=True):
+        if at is None:
+            continue
+        # Results that came with the request may be left out where all would be too large; its words never are.
+        same = _words(said) == _words(before[at]) if at == request else said == before[at]
+        if at in pinned and not same:
+            return "A rule or the newest request would be changed."
+        if said != expected[at]:
+            return "A message that should stay as it was said would be changed."
+    return ""
+
+
+def _words(message: Message) -> tuple[object, ...]:
+    """All of a message but what tools gave."""
+    parts: list[Part] = [part for part in message.parts if not isinstance(part, ToolResult)]
+    return (message.role, message.speaker, message.witnesses, *parts)
+
+
+def _brief_fault(after: CompactedConversation, plan: CompactPlan, counter: Counter, brief: str | None) -> str:
+    made = [at for at, origin in enumerate(after.origin) if origin is None]
+    if not plan.head:
+        return "A brief was written though nothing was folded." if made or brief is not None else ""
+    if brief is None or not brief.strip():
+        return "What was folded has no brief."
+    if made != [after.brief_at] or brief not in after.messages[made[0]].text:
+        return "The brief does not stand where it should."
+    tokens = counter.tokens(brief)
+    if tokens > plan.brief_tokens:
+        return f"The brief takes {tokens:,} tokens, but there is room for {plan.brief_tokens:,}."
+    return ""

@@ -111,20 +111,20 @@ def find_pins(
 ) -> Pins:
     """The pins of a conversation. The earlier brief is none, whatever it says."""
     request = find_newest_request(messages, brief_at)
-    found = {at for at in extra if 0 <= at < len(messages)}
+    pinned = {at for at in extra if 0 <= at < len(messages)}
     if request is not None:
-        found.add(request)
+        pinned.add(request)
     seen: set[Message] = set()
     for at, message in enumerate(messages):
         if message.role is Role.SYSTEM:
-            found.add(at)
+            pinned.add(at)
         elif holds_rules(message) and message not in seen:
             seen.add(message)
-            found.add(at)
-    found.discard(-1 if brief_at is None else brief_at)
-    held = {at for unit in units if not found.isdisjoint(unit) for at in unit}
-    held.discard(-1 if brief_at is None else brief_at)
-    return Pins(tuple(sorted(found)), frozenset(held), request)
+            pinned.add(at)
+    pinned.discard(-1 if brief_at is None else brief_at)
+    whole = {at for unit in units if not pinned.isdisjoint(unit) for at in unit}
+    whole.discard(-1 if brief_at is None else brief_at)
+    return Pins(tuple(sorted(pinned)), frozenset(whole), request)
 
 
 def find_newest_request(messages: Sequence[Message], brief_at: int | None = None) -> int | None:

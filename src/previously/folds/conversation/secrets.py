@@ -134,80 +134,80 @@ def redact(text: str) -> str:
 _WHOLE: Final = ((_PEM, PRIVATE_KEY), (_JWT, TOKEN), (_KEYS, API_KEY))
 
 
-def _bearer(found: re.Match[str]) -> str:
-    token = found[2]
-    return f"{found[1]} {mark_secret(TOKEN)}" if _mixed(token) else found[0]
+def _bearer(match: re.Match[str]) -> str:
+    token = match[2]
+    return f"{match[1]} {mark_secret(TOKEN)}" if _mixed(token) else match[0]
 
 
-def _in_url(found: re.Match[str]) -> str:
-    return found[0] if _PLACEHOLDER.match(found[2]) else f"{found[1]}:{mark_secret(PASSWORD)}@"
+def _in_url(match: re.Match[str]) -> str:
+    return match[0] if _PLACEHOLDER.match(match[2]) else f"{match[1]}:{mark_secret(PASSWORD)}@"
 
 
-def _after_its_name(found: re.Match[str]) -> str:
-    return found[0] if _PLACEHOLDER.fullmatch(found["value"]) else f"{found['before']}{mark_secret(PASSWORD)}"
+def _after_its_name(match: re.Match[str]) -> str:
+    return match[0] if _PLACEHOLDER.fullmatch(match["value"]) else f"{match['before']}{mark_secret(PASSWORD)}"
 
 
-def _line_before(found: re.Match[str]) -> str:
-    return found.string[max(0, found.start() - _LINE_BEFORE) : found.start()].rpartition("\n")[2]
+def _line_before(match: re.Match[str]) -> str:
+    return match.string[max(0, match.start() - _LINE_BEFORE) : match.start()].rpartition("\n")[2]
 
 
-def _of_user(found: re.Match[str]) -> str:
+def _of_user(match: re.Match[str]) -> str:
     """`curl -u name:password`; of another program only what no name of a group looks like."""
-    value = found["value"]
+    value = match["value"]
     generated = _mixed(value) and len(value) >= 8
-    if _NUMBER.fullmatch(value) or not (generated or _CURL.search(_line_before(found))):
-        return found[0]
-    return _after_its_name(found)
+    if _NUMBER.fullmatch(value) or not (generated or _CURL.search(_line_before(match))):
+        return match[0]
+    return _after_its_name(match)
 
 
-def _glued(found: re.Match[str]) -> str:
+def _glued(match: re.Match[str]) -> str:
     """`mysql -ppassword`. Of other programs `-p` is followed by a port, a path or nothing."""
-    if _NUMBER.fullmatch(found["value"]) or not _MYSQL.search(_line_before(found)):
-        return found[0]
-    return _after_its_name(found)
+    if _NUMBER.fullmatch(match["value"]) or not _MYSQL.search(_line_before(match)):
+        return match[0]
+    return _after_its_name(match)
 
 
-def _named(found: re.Match[str]) -> str:
-    if not found["between"].strip() and not _FLAG.search(found.string, max(0, found.start() - 32), found.end("end")):
-        return found[0]  # "the token was" is talk, "--token abc" is not
-    value = found["quoted"] or found["value"]
-    if " " in value and not _PLACEHOLDER.fullmatch(value) and (not found["pass"] or _is_prose(value)):
+def _named(match: re.Match[str]) -> str:
+    if not match["between"].strip() and not _FLAG.search(match.string, max(0, match.start() - 32), match.end("end")):
+        return match[0]  # "the token was" is talk, "--token abc" is not
+    value = match["quoted"] or match["value"]
+    if " " in value and not _PLACEHOLDER.fullmatch(value) and (not match["pass"] or _is_prose(value)):
         value = value.split()[0]  # a sentence: at most its first word is a secret
         if not _mixed(value):
-            return found[0]
-    bare = value if found["quote"] else value.rstrip(_ENDS)
+            return match[0]
+    bare = value if match["quote"] else value.rstrip(_ENDS)
     if _PLACEHOLDER.fullmatch(bare) or _NUMBER.fullmatch(bare) or _UUID.fullmatch(bare) or _is_path(bare):
-        return found[0]
-    if not found["quote"] and (_CODE.search(bare) or not _given(found, value, bare)):
-        return found[0]
-    if found["pass"]:
+        return match[0]
+    if not match["quote"] and (_CODE.search(bare) or not _given(match, value, bare)):
+        return match[0]
+    if match["pass"]:
         kind = PASSWORD if len(bare) >= 4 else ""
-    elif found["strong"]:
-        kind = (TOKEN if "token" in found["strong"].lower() else SECRET) if _mixed(bare) and len(bare) >= 8 else ""
+    elif match["strong"]:
+        kind = (TOKEN if "token" in match["strong"].lower() else SECRET) if _mixed(bare) and len(bare) >= 8 else ""
     else:
         kind = SECRET if _is_random(bare) else ""
-    start = found.start("quoted" if found["quote"] else "value") - found.start()
-    return f"{found[0][:start]}{mark_secret(kind)}{found[0][start + len(bare) :]}" if kind else found[0]
+    start = match.start("quoted" if match["quote"] else "value") - match.start()
+    return f"{match[0][:start]}{mark_secret(kind)}{match[0][start + len(bare) :]}" if kind else match[0]
 
 
 def _is_prose(value: str) -> bool:
     return bool(_PROSE.search(value)) or all(one.isalpha() or one.isspace() for one in value)
 
 
-def _given(found: re.Match[str], value: str, bare: str) -> bool:
+def _given(match: re.Match[str], value: str, bare: str) -> bool:
     """Return whether a value without quotes is one at all: a single word is mostly a variable or a type. Only a
     password that is given in a line of its own ("PASSWORD=letmein", "--password letmein", "Password: letmein") or among
     settings ("Password=letmein;Database=x") may be such a word."""
     if not _PLAIN_WORD.fullmatch(bare):
         return True
-    if not found["pass"] or "pass" in bare.lower() or "." in bare:
+    if not match["pass"] or "pass" in bare.lower() or "." in bare:
         return False
-    behind = found.string[found.end() : found.end() + 1]
-    if found["between"] in ("=", " ") and value == bare:
-        return behind != ";" or bool(_NEXT_SETTING.match(found.string, found.end()))
-    labels = found["pass"][0].isupper() and not found.string[max(0, found.start() - 1) : found.start()].isalnum()
+    behind = match.string[match.end() : match.end() + 1]
+    if match["between"] in ("=", " ") and value == bare:
+        return behind != ";" or bool(_NEXT_SETTING.match(match.string, match.end()))
+    labels = match["pass"][0].isupper() and not match.string[max(0, match.start() - 1) : match.start()].isalnum()
     in_its_own_line = behind in ("", "\n", "\r") and value.rstrip(".") == bare
-    return labels and found["between"] == ": " and in_its_own_line and not _NO_PASSWORD.fullmatch(bare)
+    return labels and match["between"] == ": " and in_its_own_line and not _NO_PASSWORD.fullmatch(bare)
 
 
 def _is_random(value: str) -> bool:

@@ -154,21 +154,17 @@ class Brief:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether it says nothing."""
         return not any(getattr(self, name) for name in TITLES)
 
     def items(self) -> tuple[str, ...]:
-        """All items of all sections, in order."""
         return tuple(one for name in TITLES for one in getattr(self, name))
 
 
 def is_failure(item: str) -> bool:
-    """Return whether an item tells of a failed approach."""
     return item.startswith(FAILED)
 
 
 def render_failure(what: str) -> str:
-    """The item for a failed approach."""
     return f"{FAILED}{what}"
 
 
@@ -181,10 +177,10 @@ def _item(text: str) -> str:
 
 def _named(item: str, words: re.Pattern[str], ours: str) -> str:
     """An item that begins in other words than ours, in ours."""
-    found = words.match(item)
-    if not found:
+    match = words.match(item)
+    if not match:
         return item
-    rest = _item(item[found.end() :])
+    rest = _item(item[match.end() :])
     while again := words.match(rest):
         rest = _item(rest[again.end() :])
     return f"{ours}{rest}" if rest else ""
@@ -224,12 +220,12 @@ def parse_brief(text: str) -> Brief:
 def build_brief(sections: dict[str, list[str]]) -> Brief:
     """The brief with these items, undivided progress and failed approaches put where they belong."""
     items: dict[str, list[str]] = {name: list(sections.get(name, ())) for name in TITLES}
-    for one in sections.get(UNDIVIDED, ()):
-        box = _BOX.match(one)
+    for item in sections.get(UNDIVIDED, ()):
+        box = _BOX.match(item)
         mark = box["mark"] if box else "~"
         name = "done" if mark in ("x", "X") else "next_steps" if mark in ("", " ") else "in_progress"
-        items[name].append(one[box.end() :] if box else one)
-    items["decisions"] += [render_failure(one) for one in sections.get(FAILED_TITLE, ()) if _item(one)]
+        items[name].append(item[box.end() :] if box else item)
+    items["decisions"] += [render_failure(item) for item in sections.get(FAILED_TITLE, ()) if _item(item)]
     return Brief(**{name: tuple(given) for name, given in items.items()})
 
 
@@ -246,11 +242,9 @@ class _Reading:
         self._fenced = False
 
     def found(self) -> dict[str, list[str]]:
-        """The items of each section."""
         return {name: [" ".join(pieces) for pieces in items] for name, items in self._found.items()}
 
     def line(self, line: str) -> None:
-        """Read one more line."""
         if _FENCE.fullmatch(line):
             self._fenced = not self._fenced
         elif not line.strip() or _TAG.fullmatch(line):
@@ -291,12 +285,12 @@ class _Reading:
             self._enter(name or (None if announces(hashes["title"]) else "context"))
             return True
         for form in (_BOLD, _BARE):
-            found = form.fullmatch(line)
-            name = find_field(found["title"]) if found else None
-            if found and name:
+            match = form.fullmatch(line)
+            name = find_field(match["title"]) if match else None
+            if match and name:
                 self._enter(name)
-                if found["rest"].strip():
-                    self._prose(found["rest"].strip())
+                if match["rest"].strip():
+                    self._prose(match["rest"].strip())
                 return True
         return False
 
@@ -307,5 +301,4 @@ class _Reading:
 
 
 def extend_brief(brief: Brief, **more: Iterable[str]) -> Brief:
-    """A brief with more items at the ends of sections."""
     return Brief(**{name: (*getattr(brief, name), *more.get(name, ())) for name in TITLES})

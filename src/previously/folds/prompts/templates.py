@@ -29,7 +29,6 @@ _OWN_TAG = lazy_pattern(
     r")\b)"
 )
 
-
 PLACEHOLDERS = {
     "update": (
         "voices",
@@ -111,9 +110,9 @@ def parse_template(name: str, text: str, placeholders: Iterable[str]) -> Templat
     system, separator, user = text.replace("\r\n", "\n").partition(f"\n{SEPARATOR}\n")
     if not separator:
         raise BadInput(f"The prompt {name} has no line {SEPARATOR!r} between instruction and input.")
-    found, wanted = set(_PLACEHOLDER.findall(text)), set(placeholders)
-    if found != wanted:
-        missing, unknown = sorted(wanted - found), sorted(found - wanted)
+    given, wanted = set(_PLACEHOLDER.findall(text)), set(placeholders)
+    if given != wanted:
+        missing, unknown = sorted(wanted - given), sorted(given - wanted)
         what = f"lacks {{{{{missing[0]}}}}}" if missing else f"has an unknown {{{{{unknown[0]}}}}}"
         raise BadInput(f"The prompt {name} {what}; it needs exactly: {', '.join(sorted(wanted))}.")
     user, _, form = user.partition(f"\n{FORM}\n")

@@ -24,7 +24,7 @@ import numpy as np
 
 from previously.recall.index import INDEX_VERSION, Block, Ids, find_block, index_entry, read_entry_facts
 from previously.recall.outline import PathEntries
-from previously.recall.search import InMemoryIndex, StoryIndex
+from previously.recall.search import EmptyIndex, StoryIndex
 from previously.recall.vectors import WordTable
 from previously.storage.tables.index_state import MOST_WAITING, keep_state, read_state
 from previously.storage.tables.paths import Lines, Segment
@@ -132,7 +132,7 @@ def open_story_index(session: Session, key: StoryKey, indexes: KeptIndexes) -> S
     """The index of a story; an empty one where it was not indexed, or by another version."""
     begun, state = read_state(session, key)
     if state is None or state.version != INDEX_VERSION:
-        return InMemoryIndex()
+        return EmptyIndex()
     kept = indexes.get(key, (begun, state.version, state.changes, state.word_table))
     return _TableIndex(session, key, state, kept)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.folds.checks import find_residue
+from previously.text.compare import find_residue
 from previously.text.stopwords import list_stop_words
 from previously.text.words import make_key
 
