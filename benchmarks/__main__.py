@@ -13,6 +13,7 @@ from pathlib import Path
 ALL = "."
 BENCHMARKS = {
     "scale": None,
+    "start": None,
     "durability": None,
     "recap": "crd3",
     "survival": None,

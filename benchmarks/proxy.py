@@ -7,6 +7,7 @@ story of 10,000 messages which is in the store; what it is answered it sends bac
 round the same requests go directly, through Previously and through LiteLLM, one after the other and in turning order;
 what is added is told client by client, the figures are medians over rounds. A round in which other processes took more
 than a tenth of the machine is made again, as often as there are rounds; then the least disturbed count.
+`--before TREE` compares the CPU time of a turn with that of another tree of this project, and measures nothing else.
 `--stories FILE` keeps the stories for another time: they take long to make. `--litellm` is the program of an
 installation of its own (`pip install 'litellm[proxy]'` into another environment); without it there is no such row.
 """
@@ -32,6 +33,7 @@ from benchmarks.proxy_load import Streamed, ask_all, delays_of
 from benchmarks.proxy_parties import OURS, Party, Strangers, litellm, previously, upstream
 from benchmarks.proxy_report import show
 from benchmarks.proxy_stories import SENT, Client, copy_of, make_stories
+from benchmarks.proxy_turns import measure_turns
 from benchmarks.proxy_upstream import model_name
 
 DISTURBED = 0.10
@@ -39,7 +41,7 @@ PACE = model_name(20, 50)
 """What a chat model gives: 50 chunks a second."""
 SLOW = model_name(100, 50)
 """For a hundred streams that are to be open at once without their chunks being all the load."""
-STAMPED = model_name(20, 50, stamped=True)
+STAMPED = model_name(20, 50, kind="stamped")
 OPEN = model_name(1_000, 60)
 
 
@@ -221,6 +223,15 @@ def arena(given: argparse.Namespace, folder: Path) -> Iterator[Bench]:
         yield Bench(parties, workers, given.rounds, given.messages)
 
 
+def compare_turns(before: Path, turns: int, folder: Path, errors: list[str]) -> dict[str, Any]:
+    """Return the CPU time of a turn through this tree's proxy and through that of another one."""
+    with ExitStack() as stack:
+        behind = stack.enter_context(upstream(folder))
+        ours = stack.enter_context(previously(folder, behind, folder / "now.db"))
+        other = stack.enter_context(previously(folder, behind, folder / "before.db", name="before", tree=before))
+        return measure_turns([ours, other], turns, errors)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="What does the memory proxy cost?")
@@ -233,7 +244,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--minutes", type=float, default=1.0, help="of steady load")
     parser.add_argument("--only", default="first,chunks,open,steady", help="which parts")
+    parser.add_argument("--before", type=Path, help="another tree of this project: compare the CPU of a turn, no more")
+    parser.add_argument("--turns", type=int, default=200, help="that are compared with --before")
     given = parser.parse_args()
+    if given.before:
+        errors: list[str] = []
+        with tempfile.TemporaryDirectory() as name:
+            compared = compare_turns(given.before, given.turns, Path(name), errors) | {"errors": errors}
+        print(json.dumps(compared)) if given.json else show("CPU of a turn", compared)
+        return
     figures: dict[str, Any] = {
         "cores": os.cpu_count(),
         "streams": given.streams,

@@ -78,12 +78,15 @@ def upstream(folder: Path) -> Iterator[Party]:
 
 
 @contextmanager
-def previously(folder: Path, behind: Party, database: Path) -> Iterator[Party]:
-    """The memory proxy, with its stories on disk."""
+def previously(
+    folder: Path, behind: Party, database: Path, *, name: str = OURS, tree: Path | None = None
+) -> Iterator[Party]:
+    """The memory proxy, with its stories on disk; of this tree, or of another one that is checked out somewhere."""
     port = _free_port()
+    more = {"PYTHONPATH": str(tree / "src")} if tree else None
     command = [sys.executable, "-m", "previously", "--db", str(database), "serve", "--memory", "builtin"]
     command += ["--upstream", f"http://127.0.0.1:{behind.port}/v1", "--port", str(port)]
-    with _running(OURS, command, folder, port) as party:
+    with _running(name, command, folder, port, more) as party:
         _await(party, "/healthz")
         yield party
 
@@ -115,9 +118,10 @@ def litellm(folder: Path, behind: Party, program: str, models: Iterable[str]) ->
 def _running(
     name: str, command: list[str], folder: Path, port: int, more: dict[str, str] | None = None
 ) -> Iterator[Party]:
-    environment = {**os.environ, **(more or {})}
+    environment = dict(os.environ)
     if more is not None:
         environment.pop("PYTHONPATH", None)  # it has an environment of its own
+        environment |= more
     log = folder / f"{name}.log"
     with log.open("ab") as file:
         process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)

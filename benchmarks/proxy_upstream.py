@@ -2,6 +2,7 @@
 
 `scripted-20-50` answers in 50 chunks, 20 ms apart, at once and whatever is asked. With `stamped-20-50` each chunk also
 tells when the one before it was written, so that the time each chunk was under way can be told from when it was due.
+With `counted-20-50` the answer ends with its usage.
 The clock is the monotonic one, which all processes of a machine share.
 """
 
@@ -20,13 +21,13 @@ from typing import Any
 from previously.testing import ScriptedAnswer, ScriptedServer, ServedRequest
 from previously.testing.__main__ import serve
 
-_MODEL = re.compile(rb'"model": ?"(scripted|stamped)-(\d+)-(\d+)"')
+_MODEL = re.compile(rb'"model": ?"(scripted|stamped|counted)-(\d+)-(\d+)"')
 WINDOW_TOKENS = 8_192
 
 
-def model_name(delay_ms: int, chunks: int, *, stamped: bool = False) -> str:
+def model_name(delay_ms: int, chunks: int, *, kind: str = "scripted") -> str:
     """The model that answers at that pace."""
-    return f"{'stamped' if stamped else 'scripted'}-{delay_ms}-{chunks}"
+    return f"{kind}-{delay_ms}-{chunks}"
 
 
 def plan(request: ServedRequest) -> ScriptedAnswer:
@@ -43,7 +44,14 @@ def answer(kind: str, delay_ms: int, chunks: int) -> ScriptedAnswer:
     if kind == "stamped":
         told = partial(_stamped, chunks)
         return ScriptedAnswer(content_type="text/event-stream", body=told, chunk_wait_s=delay_ms / 1000)
-    return ScriptedAnswer(chunks=chunks, choices=1, usage=False, model="scripted", chunk_wait_s=delay_ms / 1000)
+    usage = _count if kind == "counted" else False
+    return ScriptedAnswer(chunks=chunks, choices=1, usage=usage, model="scripted", chunk_wait_s=delay_ms / 1000)
+
+
+def _count(request: ServedRequest, text: str) -> dict[str, int]:
+    """Return a usage in the way of a tokenizer: four characters to a token."""
+    prompt, answer = len(request.body) // 4, len(text) // 4
+    return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
 
 
 def _stamped(chunks: int) -> Iterator[bytes]:

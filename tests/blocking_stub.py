@@ -46,7 +46,7 @@ def make_stub() -> str:
     for front, owner in ((blocking.BlockingStory, Story), (blocking.BlockingMemory, Memory)):
         lines = [f"class {front.__name__}:", *(f"    {line}" for line in PRIVATE[front.__name__])]
         for name in by_hand[front.__name__]:
-            member = vars(front)[name]
+            member = inspect.getattr_static(front, name)
             if isinstance(member, property):
                 lines.append("    @property")
                 member = member.fget

@@ -8,29 +8,27 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
-from previously.folds.prompts.templates import Template
-from previously.models.client import Model
-from previously.runtime.answer_cache import AnswerCache
 from previously.runtime.backup import check_name
 from previously.runtime.books import Books
 from previously.runtime.clock import time_at
 from previously.runtime.combine_scenes import Combining
 from previously.runtime.forget import ForgettableStories
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
-from previously.runtime.prompts import check_prompts, load_prompts
-from previously.runtime.spend_limits import build_spending
-from previously.runtime.story_settings import StorySettings
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.settings import Layer, Origin, Settings, make_layer, resolve
 from previously.settings_file import find_effective
-from previously.storage.copy import WholeStories
-from previously.storage.findings import Collected, Told, Verified
 from previously.storage.store import Store, StoryInfo
 from previously.storage.tables import Tables
-from previously.story.story import Story
+
+if TYPE_CHECKING:
+    from previously.folds.prompts.templates import Template
+    from previously.models.client import Model
+    from previously.runtime.whole_stories import WholeStories
+    from previously.storage.findings import Collected, Told, Verified
+    from previously.story.story import Story
 
 IN_MEMORY = ":memory:"  # a memory that is gone with the process
 GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be
@@ -88,6 +86,8 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         asked = model or (model_from(environment, chosen.timeout_s) if folder is None else None)
         templates: dict[str, Template] = {}
         if asked:
+            from previously.runtime.prompts import load_prompts
+
             chosen.check_memory_window()
             templates = load_prompts(_prompts(prompts, environment))
         place = str(where if where is not None else environment.get("PREVIOUSLY_DB") or default_place())
@@ -99,6 +99,9 @@ class Memory(Keys, ForgettableStories, Books, Combining):
     async def story(self, name: str, *, create: bool = True, window_tokens: int | None = None) -> Story:
         """The story of that name. With `create=False` one that does not exist is `UnknownStory`. `window_tokens` is the
         window of the model that reads it, for where nobody has set one."""
+        from previously.runtime.story_settings import StorySettings
+        from previously.story.story import Story  # the whole engine: loaded with the first story, not to list them
+
         check_name(name)
 
         def read(tables: Tables) -> tuple[StoryInfo, str, str] | None:
@@ -124,6 +127,8 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         """The stories of another owner in the same place, or folded by another model; closing it closes only that."""
         folder = self._folder
         if model is not None:
+            from previously.runtime.prompts import load_prompts
+
             settings = resolve(self._layers)
             settings.check_memory_window()
             folder = _model_folder(self._store, owner, settings, model, load_prompts(_prompts(None, os.environ)))
@@ -137,22 +142,17 @@ class Memory(Keys, ForgettableStories, Books, Combining):
 
     async def verify(self, progress: Told | None = None) -> Verified:
         """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed."""
-        return await self._in_tables("verify").verify(self._owner, before=time_at(-GIVEN_UP_S), told=progress)
+        return await self._store.verify(self._owner, before=time_at(-GIVEN_UP_S), told=progress)
 
     async def gc(self, *, older_than_s: float = GIVEN_UP_S, shrink: bool = False) -> Collected:
         """Take away what no story needs: what interrupted imports left that were begun at least so long ago, and caches
         no branch shows. `shrink` gives the disk free space back; whoever writes waits for that."""
         if older_than_s < 0:
             raise BadInput("What is to be cleaned away cannot have been begun in the future.")
-        return await self._in_tables("clean").gc(self._owner, before=time_at(-older_than_s), shrink=shrink)
-
-    def _in_tables(self, deed: str) -> Store:
-        if not isinstance(self._store, Store):
-            raise BadInput(f"This store keeps no caches: there is nothing to {deed}.")
-        return self._store
+        return await self._store.gc(self._owner, before=time_at(-older_than_s), shrink=shrink)
 
     def _keeps_backups(self) -> bool:
-        return self._place != IN_MEMORY and isinstance(self._store, Store)
+        return self._place != IN_MEMORY
 
     @asynccontextmanager
     async def _backup_at(self, path: Path, *, to_change: bool) -> AsyncIterator[tuple[Store, WholeStories]]:
@@ -173,8 +173,10 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         return self._stories_of(self._store, self._place)
 
     def _stories_of(self, store: Store, place: str) -> WholeStories:
-        if place == IN_MEMORY or not isinstance(store, Store):
+        if place == IN_MEMORY:
             raise BadInput(f"Stories in {IN_MEMORY} are gone with the process: there is no way to keep or move them.")
+        from previously.runtime.whole_stories import WholeStories
+
         return WholeStories(store.database, self._owner, _shown(place))
 
     @asynccontextmanager
@@ -248,7 +250,9 @@ async def describe_model(model: Model, **how: Any) -> dict[str, Any]:
 def _model_folder(
     store: Store, owner: str, settings: Settings, model: Model, templates: Mapping[str, Template]
 ) -> MemoryWriter:
+    from previously.runtime.answer_cache import AnswerCache
     from previously.runtime.model_writer import ModelWriter
+    from previously.runtime.spend_limits import build_spending
 
     return ModelWriter(
         model,
@@ -262,6 +266,8 @@ def _model_folder(
 def _prompts(folder: str | Path | None, environment: Mapping[str, str]) -> Path | None:
     place = folder or environment.get("PREVIOUSLY_PROMPTS")
     if place:
+        from previously.runtime.prompts import check_prompts
+
         check_prompts(Path(place))
     return Path(place) if place else None
 

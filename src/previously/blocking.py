@@ -12,16 +12,18 @@ from functools import wraps
 from inspect import getmembers, iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from previously.app import Memory
 from previously.core.errors import PreviouslyError
-from previously.models.client import Model
-from previously.runtime.conversation import fold_conversation_async
 from previously.runtime.keys import LOCAL_OWNER
-from previously.runtime.writer import MemoryWriter
-from previously.settings import Settings
-from previously.story.story import Story
+
+if TYPE_CHECKING:
+    from previously.blocking import BlockingStory
+    from previously.models.client import Model
+    from previously.runtime.writer import MemoryWriter
+    from previously.settings import Settings
+    from previously.story.story import Story
 
 T = TypeVar("T")
 
@@ -52,16 +54,7 @@ def _no_loop_here(instead: str) -> None:
     raise PreviouslyError(f"An event loop is running here: use `{instead}` instead.")
 
 
-@wraps(fold_conversation_async)
-def fold_conversation(*args: Any, **kwargs: Any) -> Any:
-    _no_loop_here("await fold_conversation_async(...)")
-    return asyncio.run(fold_conversation_async(*args, **kwargs))
-
-
-fold_conversation.__name__ = "fold_conversation"
-
-
-class BlockingStory:
+class _StoryFront:
     """A `Story` whose methods block."""
 
     def __init__(self, story: Story, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
@@ -72,6 +65,36 @@ class BlockingStory:
     def name(self) -> str:
         """The story's name."""
         return self._inner.name
+
+
+def _make_blocking_story() -> type:
+    from previously.story.story import Story
+
+    methods = {name: _block(method) for name, method in find_async_methods(Story)}
+    return type("BlockingStory", (_StoryFront,), {"__doc__": _StoryFront.__doc__, "__module__": __name__, **methods})
+
+
+def _make_fold_conversation() -> Callable[..., Any]:
+    from previously.runtime.conversation import fold_conversation_async
+
+    @wraps(fold_conversation_async)
+    def fold_conversation(*args: Any, **kwargs: Any) -> Any:
+        _no_loop_here("await fold_conversation_async(...)")
+        return asyncio.run(fold_conversation_async(*args, **kwargs))
+
+    fold_conversation.__name__ = "fold_conversation"
+    return fold_conversation
+
+
+_MADE_ON_DEMAND = {"BlockingStory": _make_blocking_story, "fold_conversation": _make_fold_conversation}
+"""Names that need the whole engine: made when they are first asked for, so that listing stories loads none of it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MADE_ON_DEMAND:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = _MADE_ON_DEMAND[name]()
+    return value
 
 
 class BlockingMemory:
@@ -99,6 +122,8 @@ class BlockingMemory:
 
     def story(self, name: str, *, create: bool = True) -> BlockingStory:
         """Return the story of that name, as `Memory.story` gives it."""
+        from previously.blocking import BlockingStory  # made on demand
+
         return BlockingStory(self._run(self._inner.story(name, create=create)), self._run)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -127,6 +152,5 @@ class BlockingMemory:
         self.close()
 
 
-for _front, _owner in ((BlockingStory, Story), (BlockingMemory, Memory)):
-    for _name, _method in find_async_methods(_owner):
-        setattr(_front, _name, _block(_method))
+for _name, _method in find_async_methods(Memory):
+    setattr(BlockingMemory, _name, _block(_method))

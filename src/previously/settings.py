@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from previously.core.errors import BadInput
-from previously.folds.recap import FoldRules, RecapRules, Timeline
 from previously.models.tokenizers import is_path
 from previously.presets import (
     FOLD_PERCENT,
@@ -24,6 +23,9 @@ from previously.presets import (
     parse_words,
     shorten_value,
 )
+
+if TYPE_CHECKING:
+    from previously.folds.recap import FoldRules, RecapRules
 
 PREFIX = "PREVIOUSLY_"
 
@@ -143,6 +145,8 @@ class Settings:
     @property
     def recap_rules(self) -> RecapRules:
         """Return the rules for the recap's fold."""
+        from previously.folds.recap import RecapRules  # folds are loaded where something is folded
+
         usual = {
             **DEFAULTS,
             **PRESETS[self.preset],
@@ -156,6 +160,8 @@ class Settings:
     @property
     def fold_rules(self) -> FoldRules:
         """Return the rules for all folds of a story."""
+        from previously.folds.recap import FoldRules, Timeline
+
         return FoldRules(
             recap=self.recap_rules,
             tail_turns=self.tail_turns,

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from previously import BlockingMemory, Settings
-from previously.cli.command_table import app
+from previously.cli.command_table import make_app
 from previously.demo.long_story import generate_story
 
 RULES = Settings(tail_messages=2, fold_messages=5, recap_words=120)
@@ -27,7 +27,7 @@ def db(tmp_path: Path) -> str:
 
 
 def run(db: str, *arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, ["--db", db, *arguments])
+    result = CliRunner().invoke(make_app(), ["--db", db, *arguments])
     return result.exit_code, result.stdout
 
 
@@ -75,7 +75,7 @@ def test_for_people(db: str) -> None:
 
 @pytest.mark.parametrize("command", [("diff", "tale", "99"), ("blame", "tale", "99"), ("blame", "tale", "x")])
 def test_an_unknown_version_is_bad_input(db: str, command: tuple[str, ...]) -> None:
-    result = CliRunner().invoke(app, ["--db", db, *command])
+    result = CliRunner().invoke(make_app(), ["--db", db, *command])
     assert result.exit_code == 2 or result.exception is not None
 
 
@@ -84,7 +84,7 @@ def test_before_anything_is_folded(tmp_path: Path) -> None:
     with BlockingMemory(place) as memory:
         memory.story("tale").add("user", "Hello.")
     for command in ("diff", "blame"):
-        result = CliRunner().invoke(app, ["--db", str(place), command, "tale"])
+        result = CliRunner().invoke(make_app(), ["--db", str(place), command, "tale"])
         assert result.exit_code != 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer
 
-from previously.cli.command_table import app
+from previously.cli.command_table import make_app
 from tests.goldens.commands import CHANGING, READING, name_of
 from tests.goldens.compare import EXPECTED, GROUPS, Taken, find_differences
 from tests.goldens.corpora import find_corpora
@@ -33,7 +33,7 @@ def test_bodies_at_the_upstream_are_as_they_were() -> None:
 
 def test_every_command_is_among_them() -> None:
     run = {name_of(step) for step in (*READING, *CHANGING)}
-    assert set(_commands(typer.main.get_command(app))) - run == {"serve"}
+    assert set(_commands(typer.main.get_command(make_app()))) - run == {"serve"}
 
 
 def test_a_difference_is_told_in_a_line() -> None:

@@ -16,7 +16,6 @@ import typer
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, choose_model, open_memory
 from previously.core.errors import PreviouslyError
-from previously.core.versions import Status
 
 
 def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
@@ -221,6 +220,7 @@ def _check_upstream(facts: dict[str, Any], url: str, name: str) -> str:
 def _test_fold(endpoint: str, name: str) -> str:
     from previously.app import IN_MEMORY
     from previously.blocking import BlockingMemory
+    from previously.core.versions import Status
     from previously.settings import Settings
 
     asked = choose_model(endpoint, name)

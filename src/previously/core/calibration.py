@@ -19,10 +19,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import mul
 from typing import Any, Final
 
 from previously.core.messages import Image, Message
+from previously.core.patterns import lazy_pattern
 from previously.core.tokens import (
     COUNTER,
     ESTIMATE,
@@ -93,14 +95,12 @@ class Sample:
     @property
     def usable(self) -> bool:
         """Return whether the sample is of today's rule, large enough, and not beyond belief."""
-        said = self.reported - self.fixed
-        least = sum(factor * weight for factor, weight in zip(LEAST_FACTORS, self.weights, strict=True)) / 1_000
+        said, weighed = self.reported - self.fixed, self.weighed
+        least = sum(map(mul, LEAST_FACTORS, self.weights)) / 1_000
         return (
             self.counter == COUNTER
-            and self.weighed >= SMALLEST_SAMPLE_TOKENS
-            and least
-            <= said
-            <= GREATEST_FACTOR * self.weighed + MOST_MESSAGE_TOKENS * self.messages + MOST_REQUEST_TOKENS
+            and weighed >= SMALLEST_SAMPLE_TOKENS
+            and least <= said <= GREATEST_FACTOR * weighed + MOST_MESSAGE_TOKENS * self.messages + MOST_REQUEST_TOKENS
         )
 
 
@@ -316,7 +316,7 @@ class Calibrated:
         factors = [round(1_000 * factor) for factor in calibration.factors]
 
         def count(text: str) -> int:
-            total = sum(factor * weight for factor, weight in zip(factors, weigh(text), strict=True))
+            total = sum(map(mul, factors, weigh(text)))
             return max(1, (total + 500_000) // 1_000_000) if text else 0
 
         self._count = cache_counts(count)
@@ -354,12 +354,14 @@ def calibrate(samples: Iterable[Sample]) -> Calibration | None:
     return Calibration(tuple(map(_bounded, factors, LEAST_FACTORS)), per_message, per_request)
 
 
+@lru_cache(maxsize=256)
 def make_counter(calibration: Calibration | None) -> Counter:
-    """Return the calibrated counter, or the plain estimate as long as there is no calibration."""
+    """Return the calibrated counter, or the plain estimate as long as there is no calibration. A story is opened on
+    each turn: its counter, which remembers counts, is the same as long as it has learnt nothing new."""
     return Calibrated(calibration) if calibration else ESTIMATE
 
 
-_NAME = re.compile(rf"{COUNTER} x([\d./e-]+)(?: m(\d{{1,2}}))?(?: r(\d{{1,5}}))?", re.ASCII)
+_NAME = lazy_pattern(rf"{COUNTER} x([\d./e-]+)(?: m(\d{{1,2}}))?(?: r(\d{{1,5}}))?", re.ASCII)
 
 
 def find_estimate(name: str) -> Counter | None:
@@ -386,8 +388,13 @@ def _sizes_differ(samples: Sequence[Sample]) -> bool:
 
 def _find_enough(samples: Sequence[Sample]) -> list[bool]:
     """Return of each script, whether there is enough of it to tell its factor."""
-    shares = zip(*([weight / (1_000 * one.weighed) for weight in one.weights] for one in samples), strict=True)
+    shares = zip(*map(_find_shares, samples), strict=True)
     return [sum(column) / len(samples) >= _ENOUGH_TO_TELL for column in shares]
+
+
+def _find_shares(sample: Sample) -> list[float]:
+    whole = 1_000 * sample.weighed
+    return [weight / whole for weight in sample.weights]
 
 
 def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[list[float], float]:
@@ -399,10 +406,10 @@ def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[lis
     ]
     rows, ratios = [], []
     for sample in samples:
-        shares = [weight / (1_000 * sample.weighed) for weight in sample.weights]
+        shares, weighed = _find_shares(sample), sample.weighed
         common = sum(share for share, known in zip(shares, enough, strict=True) if known)
-        rows.append([common, *shares, sample.messages / sample.weighed, 1 / sample.weighed])
-        ratios.append((sample.reported - sample.fixed) / sample.weighed)
+        rows.append([common, *shares, sample.messages / weighed, 1 / weighed])
+        ratios.append((sample.reported - sample.fixed) / weighed)
     return fit_numbers(rows, ratios, [_COMMON, *own, message, request], _NOISE)
 
 

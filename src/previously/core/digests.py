@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from previously.core.messages import Error, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, list_fields
+from previously.core.patterns import lazy_pattern
 
 SIZE = 16
 """128 bits: enough that no two messages of one owner ever meet by chance, small enough for millions of rows."""
@@ -65,8 +66,8 @@ def span_key(digests: Iterable[bytes]) -> bytes:
     return blake2b(b"".join(digests), digest_size=SIZE, person=b"prev.span.1").digest()
 
 
-_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_SPACES = re.compile(r"\s+")
+_REASONING = lazy_pattern(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_SPACES = lazy_pattern(r"\s+")
 
 
 def match_key(message: Message) -> bytes:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -23,12 +22,13 @@ from types import NoneType, UnionType
 from typing import Any, NoReturn, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from previously.core.errors import BadInput
+from previously.core.patterns import lazy_pattern
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """A message larger than this is refused: it is a file that went astray, and would stall every reader of the story."""
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE = lazy_pattern("[\x00\ud800-\udfff]")
 
 
 def clean(text: str) -> tuple[str, int]:
@@ -179,7 +179,7 @@ def _broken(error: json.JSONDecodeError, what: str) -> BrokenJson:
     )
 
 
-_CUT_OFF = re.compile(r"|,|-|\.|[eE][+-]?|tr?u?|fa?l?s?|nu?l?|\\?u[0-9a-fA-F]{0,4}")
+_CUT_OFF = lazy_pattern(r"|,|-|\.|[eE][+-]?|tr?u?|fa?l?s?|nu?l?|\\?u[0-9a-fA-F]{0,4}")
 """The rest after the place of the fault when it is the end that is missing."""
 
 

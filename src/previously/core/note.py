@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 from previously.core.json_values import make_plain, read_plain
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import casefold
 
 
@@ -209,7 +210,7 @@ def _items(of: type[Item], given: object) -> Iterator[Item]:
 ENDED = "ended"
 """The value that takes a line away."""
 
-_LINE = re.compile(
+_LINE = lazy_pattern(
     rf"\s*(?:[-*•]\s+)?(?P<thing>[^\n]*\S)\s*/\s*(?P<aspect>{'|'.join(Aspect)})\s*[:：]\s*(?P<value>\S.*)", re.I | re.S
 )
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from previously.core.patterns import lazy_pattern
+
 PROMISES = "Promises made (kept or not: unknown)"
 """The heading of the lines that hold promises and debts: nothing here knows what became of them."""
 
@@ -19,8 +21,8 @@ BETWEEN = "” … “"
 PREFIX = "... "
 """Begins a text whose front was cut off; the line behind it is still one."""
 
-_LINE = re.compile(rf"(?:{re.escape(PREFIX)})?#(\d+) (.*?): “(.*)”")
-_NUMBER = re.compile(rf"^((?:{re.escape(PREFIX)})?#)(\d+)(?= .*: “.*”$)", re.M)
+_LINE = lazy_pattern(rf"(?:{re.escape(PREFIX)})?#(\d+) (.*?): “(.*)”")
+_NUMBER = lazy_pattern(rf"^((?:{re.escape(PREFIX)})?#)(\d+)(?= .*: “.*”$)", re.M)
 
 
 def render_quote(number: int, speaker: str, quotations: Iterable[str]) -> str:

@@ -7,9 +7,10 @@ zero exactly for text without a visible character, and linear in the text.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import lru_cache
+
+from previously.core.patterns import lazy_pattern
 
 IDEOGRAPHS = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 KANA = "\u3031-\u3035\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
@@ -44,13 +45,13 @@ def casefold(text: str) -> str:
 
 # Scripts written without spaces. Two ideographs or kana, and about four letters of Thai, Lao, Khmer or Burmese,
 # carry what one spaced word does.
-_DENSE = re.compile(f"[{IDEOGRAPHS}{KANA}]+")
-_LOOSE = re.compile(f"[{SOUTH_EAST_ASIAN}]+")
+_DENSE = lazy_pattern(f"[{IDEOGRAPHS}{KANA}]+")
+_LOOSE = lazy_pattern(f"[{SOUTH_EAST_ASIAN}]+")
 _DENSE_PER_WORD = 2
 _LOOSE_PER_WORD = 4
 
-_SPACELESS = re.compile(f"{_DENSE.pattern}|{_LOOSE.pattern}")
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_SPACELESS = lazy_pattern(f"{_DENSE.pattern}|{_LOOSE.pattern}")
+_LETTER_OR_DIGIT = lazy_pattern(r"[^\W_]")
 
 
 def count_words(text: str) -> int:

@@ -34,6 +34,9 @@ CALL_OVERHEAD_TOKENS = 8
 LONGEST_KNOWN = 10_000
 """Characters of a text whose count is kept for a while."""
 
+KNOWN_WEIGHTS = 4_096
+"""Texts whose weights are kept: those of a dozen views, a few megabytes."""
+
 
 class Counter(Protocol):
     """Whoever counts tokens. The same name always means the same counts, so a counter that has learned has another."""
@@ -149,7 +152,12 @@ def weigh(text: str) -> tuple[int, ...]:
 
 
 def _weighed(text: str) -> tuple[tuple[int, ...], int]:
-    """Return what `weigh` tells, and what long words may take besides."""
+    """Return what `weigh` tells, and what long words may take besides. Every counter that estimates asks for the same
+    weights, and a calibration that has learnt is another counter: what a text weighs stays."""
+    return _known_weights(text) if len(text) <= LONGEST_KNOWN else _measure_weights(text)
+
+
+def _measure_weights(text: str) -> tuple[tuple[int, ...], int]:
     plain = text.encode("ascii", "ignore")
     # Each step takes one kind of character away; what is missing afterwards was of that kind.
     beyond_lower = plain.translate(None, _LOWER_CASE)
@@ -174,6 +182,9 @@ def _weighed(text: str) -> tuple[tuple[int, ...], int]:
     in_words = _WORD * words + _LETTER * letters
     weights[_LATIN] += in_words + _CAPITAL * capitals
     return tuple(weights), max(0, _LETTER_OF_LONG_WORDS * letters - in_words)
+
+
+_known_weights = lru_cache(maxsize=KNOWN_WEIGHTS)(_measure_weights)
 
 
 def _weigh_beyond_ascii(text: str, ascii_characters: int, weights: list[int]) -> None:
@@ -246,5 +257,7 @@ def list_texts(message: Message) -> tuple[list[str], int]:
 
 def message_tokens(message: Message, counter: Counter = ESTIMATE) -> int:
     """Return what the message costs in a view."""
+    if len(message.parts) == 1 and type(message.parts[0]) is Text and not message.speaker:
+        return counter.message_overhead_tokens + counter.tokens(message.parts[0].text)
     texts, fixed = list_texts(message)
     return counter.message_overhead_tokens + fixed + sum(map(counter.tokens, texts))

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from previously.core.messages import Message, Role
 from previously.core.model_io import ModelRequest
 from previously.core.note import Note
+from previously.core.patterns import lazy_pattern
 from previously.core.scene import (
     LONGEST_UPDATE,
     MOST_ITEMS,
@@ -197,12 +198,12 @@ _WORDS_OF_ITEMS = ("text", "description", "event", "change", "thread", "name", "
 _NOTHING = frozenset(
     "none nothing n/a null no empty unknown nil - keine aucun aucune ninguno ninguna нет 无 なし".split()
 )
-_NO_SUCH = re.compile(
+_NO_SUCH = lazy_pattern(
     r"(?:there (?:are|is|were) )?(?:no|none) (?:\w+ ){0,3}(?:contradictions?|threads?|changes?|events?)?"
 )
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-_COMMAS = re.compile(r"[,;|\n]+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LETTER_OR_DIGIT = lazy_pattern(r"[^\W_]")
+_COMMAS = lazy_pattern(r"[,;|\n]+")
+_CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 
 
 def read_analysis(answer: Mapping[str, Any]) -> Analysis:

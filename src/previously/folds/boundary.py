@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from previously.core.messages import Message, Role
 from previously.core.path import OnPath
+from previously.core.patterns import lazy_pattern
 from previously.core.tokens import message_tokens
 from previously.folds.prompts.templates import render_message
 from previously.text.numbers import LANGUAGES, find_numbers
@@ -166,16 +167,16 @@ def read_chapter_name(item: OnPath) -> str:
 
 
 _RULE = r"(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:—\s*){2,}|(?:_\s*){3,}|(?:~\s*){3,}|(?:#\s*){1,3}|⁂|❖|§)"
-_ENDS = re.compile(rf"(?:^|\n)\s*{_RULE}\s*$")
-_BEGINS = re.compile(rf"\s*{_RULE}\s*(?:\n|$)")
-_MARKDOWN = re.compile(r"(?P<marks>#{1,3})\s+(?P<title>\S.*?)\s*#*")
-_NUMBERED = re.compile(
+_ENDS = lazy_pattern(rf"(?:^|\n)\s*{_RULE}\s*$")
+_BEGINS = lazy_pattern(rf"\s*{_RULE}\s*(?:\n|$)")
+_MARKDOWN = lazy_pattern(r"(?P<marks>#{1,3})\s+(?P<title>\S.*?)\s*#*")
+_NUMBERED = lazy_pattern(
     r"(?:chapter|scene|act|part|kapitel|szene|chapitre|scène|capítulo|capitolo|глава)\s+"
     r"(?P<number>[^\s:.,—–-]+)(?:\s*[:.—–-].*)?"
     r"|第\s*[0-9０-９一二三四五六七八九十百]+\s*[章幕話话](?:[\s:：、].*)?",
     re.I,
 )
-_ROMAN = re.compile(r"[ivxlc]+", re.I)
+_ROMAN = lazy_pattern(r"[ivxlc]+", re.I)
 
 
 def find_heading(message: Message) -> Heading | None:

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from previously.core.messages import Image, Message, Part, Role, Text, ToolCall, ToolResult
 from previously.core.model_io import ModelRequest
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
@@ -48,11 +49,11 @@ _SHORT = 60
 _MUCH = 60
 """Words of news after which the earlier brief cannot stand unchanged."""
 
-_ECHOED = re.compile(r"^[ \t]*(?:## (?:User|Assistant|System|Tool)[ \t]*$|\[tool(?:-result|-error)?[ \]])", re.M)
+_ECHOED = lazy_pattern(r"^[ \t]*(?:## (?:User|Assistant|System|Tool)[ \t]*$|\[tool(?:-result|-error)?[ \]])", re.M)
 _ECHOES = 3
 _LONG_COPY = 500
 
-_OF_FOLDING = re.compile(
+_OF_FOLDING = lazy_pattern(
     r"\b(?:conversation|context|history|session|transcript|messages?)\b.{0,30}\b(?:was|were|has been|have been|"
     r"is being|got) "
     r"(?:automatically |previously )?(?:compacted|summari[sz]ed|truncated|folded|condensed|compressed|shortened)\b|"
@@ -63,7 +64,7 @@ _OF_FOLDING = re.compile(
     r"\beste resumen\b",
     re.I,
 )
-_CODE = re.compile(r"`[^`\n]{0,400}`|```[^`]*(?:```|\Z)|\S*[/_\\{}<>=]\S*")
+_CODE = lazy_pattern(r"`[^`\n]{0,400}`|```[^`]*(?:```|\Z)|\S*[/_\\{}<>=]\S*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +199,11 @@ _AT_THE_END = 0.4
 
 _NAMES = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System", Role.TOOL: "Tool"}
 
-_OURS = re.compile(
+_OURS = lazy_pattern(
     r"^(?=[ \t]*(?:#{1,6}[ \t]*(?:User|Assistant|System|Tool)[ \t]*$|\[(?:tool|tool-result|tool-error)(?:[ \]]|$)))",
     re.M | re.I,
 )
-_DATA_URL = re.compile(r"data:(?P<type>[\w.+/\-]{1,80});base64,(?P<data>[A-Za-z0-9+/=]{64,})")
+_DATA_URL = lazy_pattern(r"data:(?P<type>[\w.+/\-]{1,80});base64,(?P<data>[A-Za-z0-9+/=]{64,})")
 
 
 def render_conversation(messages: Iterable[Message], most_characters: int = OUTPUT_CHARACTERS) -> str:

@@ -9,11 +9,11 @@ when nothing else is left; of each section the oldest go first, of the goal and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from previously.core.patterns import lazy_pattern
 from previously.core.tokens import estimate_tokens
 from previously.folds.builtin.brief import RAN, split_file
 from previously.folds.conversation.sections import (
@@ -183,7 +183,7 @@ MOST_COMMANDS = 8
 MOST_DECISIONS = 10
 """Decisions in the agent's words that are put back, the newest; of what failed, all are."""
 
-_IDENTIFIER = re.compile(
+_IDENTIFIER = lazy_pattern(
     r"`[^`\n]{2,200}`|(?<![\w/])(?:[\w.~@\-]{0,80}/){1,20}[\w.@\-]{1,80}|\b\w{1,80}[._]\w[\w.]{0,80}\b|"
     r"\b[a-z]+[A-Z]\w{0,80}\b|"
     r"\b[A-Z][a-z]+[A-Z]\w{0,80}\b|#?\b\d[\d.,:]{1,40}\b|\b[a-f0-9]{7,40}\b|\"[^\"\n]{3,200}\""

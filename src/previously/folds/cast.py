@@ -18,6 +18,7 @@ from previously.core.cast import Fact, Knowledge, cut_line, parse_knowledge
 from previously.core.json_values import clean
 from previously.core.messages import Message
 from previously.core.model_io import ModelRequest
+from previously.core.patterns import lazy_pattern
 from previously.core.presence import may_know
 from previously.core.scripts import casefold, count_words
 from previously.core.versions import Kind
@@ -201,11 +202,11 @@ _NAMES = ("character", "name", "character_name")
 _WRAPPERS = ("memory", "diff", "changes", "result", "answer")
 _FIELDS = frozenset((*_SUMMARIES, *_ADDS, *_REMOVES, *_UPDATES, *_WHOLE))
 
-_NUMBER = re.compile(r"(?:fact|no\.?|number|#)?\s*#?(\d{1,3})\.?", re.I)
-_LISTED = re.compile(r"\s*(?:\d{1,2}[.)]|[-*•])\s+(?=\S)")
-_FIELD_LINE = re.compile(r"\s*[\"'*]*(?P<key>[A-Za-z_ ]{2,24}?)[\"'*]*\s*:[\"'*]*(?:\s+(?P<value>.*))?$")
-_ITEM_LINE = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(?P<item>.*)$")
-_PAIR = re.compile(r"\s*[\"']?(?P<key>old|new|from|to)[\"']?\s*:\s*(?P<value>.*)$", re.I)
+_NUMBER = lazy_pattern(r"(?:fact|no\.?|number|#)?\s*#?(\d{1,3})\.?", re.I)
+_LISTED = lazy_pattern(r"\s*(?:\d{1,2}[.)]|[-*•])\s+(?=\S)")
+_FIELD_LINE = lazy_pattern(r"\s*[\"'*]*(?P<key>[A-Za-z_ ]{2,24}?)[\"'*]*\s*:[\"'*]*(?:\s+(?P<value>.*))?$")
+_ITEM_LINE = lazy_pattern(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(?P<item>.*)$")
+_PAIR = lazy_pattern(r"\s*[\"']?(?P<key>old|new|from|to)[\"']?\s*:\s*(?P<value>.*)$", re.I)
 _EMPTY = frozenset({"[]", "{}", "none", "null", "nothing", "n/a", "-", "(none)", "empty", "~"})
 
 

@@ -9,13 +9,13 @@ oldest gives way, never what was just learnt while anything older is there; a pr
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from previously.core.cast import MOST_FACTS, Fact, Knowledge, drop_repeats
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import casefold
 from previously.folds.builtin.quotes import is_promise
 from previously.text.compare import find_terms
@@ -35,7 +35,7 @@ RESTATED = 0.75
 FULLER = 0.6
 """The share of a wording that an earlier fact has to be for the wording to take its place."""
 
-_TURNS = re.compile(
+_TURNS = lazy_pattern(
     r"\b(?:not|never|no|nobody|none|nothing|without|cannot|nicht|kein\w*|nie|niemals|pas|jamais|nunca|nadie|не|нет|"
     r"никогда|maybe|perhaps|might|may|could|if|unless|until|thinks?|believes?|believed|suspects?|suspected|claims?|"
     r"claimed|says?|said|told|pretends?|pretended|fake|false|lie[sd]?|rumou?rs?|wants?|hopes?|plans?|fears?|used to|"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from previously.core.messages import Message
 from previously.core.note import Aspect, LoreItem, Note, ThreadChange, ThreadItem, parse_state_line
+from previously.core.patterns import lazy_pattern
 from previously.core.scene import Settled, Signals, parse_items
 from previously.core.scripts import casefold
 from previously.folds.prompts.templates import defuse_tags, name_speaker, render_message
@@ -186,7 +187,7 @@ OpenThreads = tuple[tuple[str, str], ...]
 ASPECTS = ", ".join(list(Aspect)[:-1]) + f" or {list(Aspect)[-1]}"
 """The aspects that a line of the state may be about, in words."""
 
-_NUMBERED = re.compile(r"\W*T\s?(\d{1,3})\b[\s.:;,)\]–—-]*(.*)", re.I | re.S)
+_NUMBERED = lazy_pattern(r"\W*T\s?(\d{1,3})\b[\s.:;,)\]–—-]*(.*)", re.I | re.S)
 
 
 def number_threads(threads: Sequence[tuple[str, str]]) -> str:

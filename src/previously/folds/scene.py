@@ -10,7 +10,6 @@ same scene.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from typing import Any, ClassVar
 from previously.core.messages import Message
 from previously.core.model_io import ModelRequest
 from previously.core.note import LoreItem, Note
+from previously.core.patterns import lazy_pattern
 from previously.core.scene import (
     NO_SIGNALS,
     TYPES,
@@ -208,7 +208,7 @@ _FIELDS = {
 }
 _SIGNALS = tuple(one.name for one in fields(Signals))
 _TEXTS = ("text", "description", "thread", "change", "event")
-_COMMAS = re.compile(r"[,;|\n]+")
+_COMMAS = lazy_pattern(r"[,;|\n]+")
 
 
 def forgive_shape(given: Mapping[str, Any]) -> dict[str, Any]:

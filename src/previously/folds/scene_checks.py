@@ -9,11 +9,11 @@ nothing to describe.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from previously.core.patterns import lazy_pattern
 from previously.core.scene import TYPES, Signals
 from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
@@ -224,22 +224,22 @@ LONGEST_READ = 5_000
 """Characters of a text that are looked at: all of any summary that can be kept, and more than an entry should have."""
 
 # A sentence that opens with one of these sets a place or a time: what follows its comma describes nobody.
-_SETTING = re.compile(
+_SETTING = lazy_pattern(
     r"(?:In|At|On|After|Before|Near|Outside|Inside|By|From|During|When|While|As|Upon|Once|Later|Then|With|For|To|"
     r"Under|Over|Along|Back|Despite|Since|Until|If|Without|Through|Beyond|Behind|Of|Among|Between)\b"
 )
-_APPOSITION = re.compile(
+_APPOSITION = lazy_pattern(
     r"[A-Z][\w'’-]+, (?:an?|the) (?!(?:[\w'-]+ )?and\b)[a-z][\w'-]+,? (?!and\b)[\w'-]+[^,.;]{0,200}"
 )
 _FEATURES = (
     "hair|eyes|beard|complexion|build|physique|skin|features|demeanou?r|personality|temperament|accent|posture|stature|"
     "loyalties|reputation|architecture|atmosphere"
 )
-_LOOKS = re.compile(
+_LOOKS = lazy_pattern(
     rf"\b(?:with|has|had|have|having) (?!(?:her|his|their|its|the|my|your|no) )(?:[\w'-]+,? ){{1,4}}(?:{_FEATURES})\b|"
     r"\b\w+-(?:haired|eyed|skinned|bearded)\b"
 )
-_IS_A = re.compile(
+_IS_A = lazy_pattern(
     r"\b(?:is|was) an? (?:[a-z][\w-]*,? (?:and )?){1,3}"
     r"(?:man|woman|girl|boy|person|figure|place|building|city|town|village|creature|warrior|rogue|site)\b"
 )
@@ -259,11 +259,11 @@ def find_description(summary: str) -> str:
 TELLING_TYPES = ("event", "lore", "document")
 """Entries of these may well tell what happened."""
 
-_NEXT = re.compile(
+_NEXT = lazy_pattern(
     r"(?:Then|Next|After that|Afterwards?|Finally|Meanwhile|Suddenly|Soon after|Moments later|Later that|"
     r"The (?:next|following) \w+|That (?:night|evening|morning|day))\b|(?:,| and) then\b"
 )
-_ACTS = re.compile(
+_ACTS = lazy_pattern(
     r"(?:(?:The )?[A-Z][\w'’-]+(?: (?:and|&) (?:the )?[A-Z][\w'’-]+)?|The [a-z]+) "
     r"(?:then |finally |suddenly |quickly |slowly )?([a-z]+)\b"
 )

@@ -5,13 +5,13 @@ A fold is asked in runs of its messages, one after the other, and what the runs 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 
 from previously.core.messages import Message, Text
 from previously.core.note import Note, parse_note, render_note
 from previously.core.pairing import find_units
+from previously.core.patterns import lazy_pattern
 from previously.core.versions import Kind
 from previously.folds.fold import Fold
 from previously.folds.prompts.templates import render_message
@@ -75,7 +75,7 @@ def _fitting(groups: Sequence[tuple[Message, ...]], fits: _Fits, guess: int) -> 
 SMALLEST_PIECE = 200
 """Characters below which a message is not cut any further."""
 
-_PARAGRAPH, _SPACE = re.compile(r"\n\s*\n"), re.compile(r"\s+")
+_PARAGRAPH, _SPACE = lazy_pattern(r"\n\s*\n"), lazy_pattern(r"\s+")
 
 _REACH = 2_000
 """The distance from the middle within which a better place is looked for: a page, so that halves stay halves."""

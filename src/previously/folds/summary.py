@@ -10,11 +10,11 @@ it tells no more.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from previously.core.patterns import lazy_pattern
 from previously.core.quote_lines import PREFIX, find_first_line
 from previously.core.scene import Fragment
 from previously.text.sentences import find_starts
@@ -99,7 +99,7 @@ def append_text(summary: str, addition: str) -> str:
     return f"{summary}{'' if summary.endswith(BETWEEN) else BETWEEN}{addition}"
 
 
-_SPACE = re.compile(r"\s+")
+_SPACE = lazy_pattern(r"\s+")
 _NEAR = 5
 """A better place to cut is taken within a fifth of the target."""
 

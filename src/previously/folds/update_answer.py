@@ -23,6 +23,7 @@ from previously.core.note import (
     ThreadItem,
     WishItem,
 )
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import casefold
 from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, clip_words, judge, strip_reasoning
 from previously.text.voice import is_refusal
@@ -58,29 +59,29 @@ MOST_NEW_THREADS, MOST_STATE, MOST_LEARNT, MOST_LORE, MOST_PLAYERS, MOST_WISHES 
 """The most items of each list that are kept: about half as many again as are asked for, so that an eager answer is not
 cut where it matters, and a runaway one is."""
 
-_BULLET = re.compile(r"\s*(?:[-*•–—·‣]|\d{1,2}[.)])\s+")
+_BULLET = lazy_pattern(r"\s*(?:[-*•–—·‣]|\d{1,2}[.)])\s+")
 _GAP = r"[\s:：.,;()\[\]–—→>=-]*"
 _NUMBERS = r"[#＃№]\s?\d+(?:[-–—]\d+|\s*(?:[-–—,、&]|and|to)\s*[#＃№]\s?\d+)*"
 """One message, a stretch or several. After a comma only a number with its mark counts: "#12, 3 crowns" names one."""
 
-_THREAD = re.compile(
+_THREAD = lazy_pattern(
     rf"(?P<who>(?:T\s?\d+|new)\b){_GAP}(?P<change>now|settled|new)?{_GAP}(?P<at>{_NUMBERS}|earlier)?{_GAP}(?P<text>.*)",
     re.I | re.S,
 )
-_STATE = re.compile(
+_STATE = lazy_pattern(
     rf"(?:(?P<at>{_NUMBERS}){_GAP})?(?P<thing>[^/]{{1,80}}?)\s*/\s*(?P<aspect>\w+)\s*[:：]\s*(?P<value>.+)", re.S
 )
-_PRESENT = re.compile(rf"(?P<at>{_NUMBERS})\s*[:：]\s*(?P<names>.*)", re.S)
-_LEARNT = re.compile(rf"(?P<at>{_NUMBERS}){_GAP}(?P<names>[^:：]{{1,200}}?)\s*[:：]\s*(?P<text>.+)", re.S)
-_WITH_NUMBER = re.compile(rf"(?P<at>{_NUMBERS}){_GAP}(?P<text>.+)", re.S)
-_ENDS_AT = re.compile(rf"ends? (?:at|after|with){_GAP}(?P<at>{_NUMBERS})", re.I)
-_NUMBER = re.compile(r"(\d+)(?:\s*(?:[-–—]|to)\s*[#＃№]?\s?(\d+))?")
-_NAMES = re.compile(r" ?(?:[,;，、；&]|\band\b) ?")
-_ASIDE = re.compile(r" ?[(（][^()（）]{0,200}[)）]")
-_COMMAS = re.compile(r" ?[,;，、；] ?")
+_PRESENT = lazy_pattern(rf"(?P<at>{_NUMBERS})\s*[:：]\s*(?P<names>.*)", re.S)
+_LEARNT = lazy_pattern(rf"(?P<at>{_NUMBERS}){_GAP}(?P<names>[^:：]{{1,200}}?)\s*[:：]\s*(?P<text>.+)", re.S)
+_WITH_NUMBER = lazy_pattern(rf"(?P<at>{_NUMBERS}){_GAP}(?P<text>.+)", re.S)
+_ENDS_AT = lazy_pattern(rf"ends? (?:at|after|with){_GAP}(?P<at>{_NUMBERS})", re.I)
+_NUMBER = lazy_pattern(r"(\d+)(?:\s*(?:[-–—]|to)\s*[#＃№]?\s?(\d+))?")
+_NAMES = lazy_pattern(r" ?(?:[,;，、；&]|\band\b) ?")
+_ASIDE = lazy_pattern(r" ?[(（][^()（）]{0,200}[)）]")
+_COMMAS = lazy_pattern(r" ?[,;，、；] ?")
 _ASPECTS = frozenset(one.value for one in Aspect)
 _NOTHING = frozenset({"none", "nothing", "n/a", "-", "–", "—", "nobody", "no one", ""})
-_STARTS_ITEM = re.compile(
+_STARTS_ITEM = lazy_pattern(
     rf"\s*(?:{_NUMBERS}|T\s?\d+\b|new\b{_GAP}#|ends? at\b|[^|\n]{{1,120}}\||[^/:\n]{{1,80}}/ ?\w{{4,9}} ?[:：])", re.I
 )
 
@@ -138,7 +139,7 @@ def cut_sections(answer: str, headings: Mapping[str, str] = HEADINGS) -> Section
     return Sections({name: tuple(found) for name, found in lines.items()}, False)
 
 
-_HEADING_LINE = re.compile(r"[\s#*_>=\[-]*(?P<word>[A-Za-z]+)[\s*_\]=-]*(?P<colon>[:：]?)[\s*_]*(?P<rest>.*)")
+_HEADING_LINE = lazy_pattern(r"[\s#*_>=\[-]*(?P<word>[A-Za-z]+)[\s*_\]=-]*(?P<colon>[:：]?)[\s*_]*(?P<rest>.*)")
 
 
 def _heading(line: str, headings: Mapping[str, str]) -> tuple[str, str]:

@@ -8,7 +8,6 @@ how they begin.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import BrokenJson, parse_json, shown
+from previously.core.patterns import lazy_pattern
 from previously.formats import claude_code, codex, opencode, plain, request_files, sillytavern, sweagent
 from previously.formats.files import Document, StorySource, open_document, read_value
 from previously.formats.log_lines import complete_source
@@ -38,7 +38,7 @@ FORMATS: Mapping[str, FileReader] = {
 _STORIES = frozenset([request_files.JSONL, plain.NAME, sillytavern.NAME])
 """Formats of stories, which are taken as they are; in all others a call without a result gets one."""
 
-_LIKE_JSON = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[{"]|\]\s*$|$))""")
+_LIKE_JSON = lazy_pattern(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[{"]|\]\s*$|$))""")
 
 
 def read_story(path: Path, format: str | None = None, *, user: str | None = None) -> StorySource:

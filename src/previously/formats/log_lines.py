@@ -8,7 +8,6 @@ its result gets one that says so (see `core.pairing`).
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from previously.core.errors import BadInput
 from previously.core.json_values import clean_json, parse_json, shown
 from previously.core.messages import Draft, Role, ToolResult, clean_draft
 from previously.core.pairing import mend
+from previously.core.patterns import lazy_pattern
 from previously.formats.files import Document, SideStory, SourceBranch, StorySource
 
 COMPACTION = "compaction"
@@ -50,7 +50,7 @@ def make_name(given: object) -> str:
     return _NOT_IN_A_NAME.sub("_", str(given))[:80] or "_"
 
 
-_NOT_IN_A_NAME = re.compile(r"[^\w.-]")
+_NOT_IN_A_NAME = lazy_pattern(r"[^\w.-]")
 
 
 class DraftCleaner:

@@ -15,22 +15,22 @@ run" would swallow the chapters after it: then it is prose, and each paragraph i
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Message, Role, Text, clean_draft
+from previously.core.patterns import lazy_pattern
 from previously.formats.files import Document, StorySource
 
 NAME = "text"
 
 _LETTER = r"[^\W\d_]"
 _IN_WORD = r"""[^\s:："“”„«»!?…,;()[\]{}<>*/\\|=+#@&%$^~`—–]"""  # not \w, which knows no vowel signs
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     rf"[ \t]*({_LETTER}{_IN_WORD}{{0,39}}(?: {_IN_WORD}{{1,38}}){{0,3}})[ \t]*(?::(?=[ \t]|$)|：)[ \t]*(.*)"
 )
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_END = lazy_pattern(r"\r\n|\r|\n")
 _PARTICLES = frozenset("a al and bin da de del den der di du e el für ibn la le of the und van von y zu".split())
 _HEADINGS = frozenset(
     """http https ftp file mailto note notes ps p.s warning chapter part act scene book volume episode prologue

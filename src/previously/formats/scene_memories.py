@@ -13,6 +13,7 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import BrokenJson, clean_json, kind, parse_json, shown
+from previously.core.patterns import lazy_pattern
 from previously.core.scene import Described, Scene
 from previously.core.tokens import estimate_tokens
 from previously.folds.scene import forgive_shape, read_scene, unite_entries
@@ -42,7 +43,7 @@ STATE_FIELDS = ("npcs_status", "current_relationships")
 OVERFLOW = "Earlier events"
 """The entry that holds what found no room in a summary."""
 
-_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.S)
+_FENCE = lazy_pattern(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.S)
 _NAME_WORDS = 5
 """Words of a name: what has more is a sentence."""
 

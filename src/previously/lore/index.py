@@ -17,12 +17,12 @@ know.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ahocorasick_rs import AhoCorasick
 
+from previously.core.patterns import lazy_pattern
 from previously.lore.entry import KeyedEntry, LoreEntry
 from previously.lore.keys import (
     Comparison,
@@ -37,7 +37,7 @@ from previously.lore.keys import (
 MOST_NESTED = 8
 """Number of keys of an automaton that may end at one letter of a text: four times what ordinary lore has."""
 
-_ENGLISH_WORD = re.compile("[0-9A-Za-z_]+")
+_ENGLISH_WORD = lazy_pattern("[0-9A-Za-z_]+")
 
 
 def find_nested(texts: Iterable[str]) -> list[str]:

@@ -30,6 +30,7 @@ from typing import NamedTuple
 import re2  # type: ignore[import-untyped]
 
 from previously.core.json_values import clean
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import JAMO, OTHER_SPACELESS, SPACELESS, casefold
 from previously.text.stopwords import is_generic
 
@@ -140,7 +141,7 @@ def prepare_text(text: str, compared: Comparison, *, quirks: bool = False) -> Pr
 
 
 # Characters that casefolding may make longer, some neighbours included: ß, ŉ, ligatures, Greek with iota.
-_MAY_GROW = re.compile("[\u00df\u0130\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1e9e\u1f50-\u1fff\ufb00-\ufb17]")
+_MAY_GROW = lazy_pattern("[\u00df\u0130\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1e9e\u1f50-\u1fff\ufb00-\ufb17]")
 
 
 def _inside(composed: str) -> frozenset[int]:
@@ -155,7 +156,7 @@ def _inside(composed: str) -> frozenset[int]:
     return frozenset(places)
 
 
-_WITHOUT_EDGES = re.compile(f"[\u0e00{SPACELESS}{JAMO}{OTHER_SPACELESS}]")
+_WITHOUT_EDGES = lazy_pattern(f"[\u0e00{SPACELESS}{JAMO}{OTHER_SPACELESS}]")
 
 
 @lru_cache(maxsize=8_192)
@@ -197,10 +198,10 @@ MOST_STEPS = 1_200
 MOST_INSTRUCTIONS = 6_000
 """The same in RE2's own program, where classes of Unicode letters are large."""
 
-_LITERAL = re.compile(r"/(.+?)/([gimsuy]*)", re.DOTALL)
-_INNER_SLASH = re.compile(r"(?<!\\)(?:\\\\)*/")
-_ESCAPE = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\c([A-Za-z])|\\(.)", re.DOTALL)
-_ESCAPE_OR_CLASS = re.compile(rf"{_ESCAPE.pattern}|(\[(?:\\.|[^\]\\])*\])", re.DOTALL)
+_LITERAL = lazy_pattern(r"/(.+?)/([gimsuy]*)", re.DOTALL)
+_INNER_SLASH = lazy_pattern(r"(?<!\\)(?:\\\\)*/")
+_ESCAPE = lazy_pattern(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\c([A-Za-z])|\\(.)", re.DOTALL)
+_ESCAPE_OR_CLASS = lazy_pattern(rf"{_ESCAPE.pattern}|(\[(?:\\.|[^\]\\])*\])", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

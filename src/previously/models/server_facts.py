@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.patterns import lazy_pattern
 
 
 def _size(value: object) -> int | None:
@@ -143,11 +144,11 @@ def read_slots(payload: object) -> int | None:
 
 
 _USUAL = (
-    (re.compile(r"claude-"), 200_000),
-    (re.compile(r"gpt-4\.1|gemini-(?:1\.5|[2-9])"), 1_000_000),
-    (re.compile(r"gpt-5|codex-"), 272_000),
-    (re.compile(r"o[134](?:-|$)"), 200_000),
-    (re.compile(r"gpt-4o|gpt-4-turbo|chatgpt-4o"), 128_000),
+    (lazy_pattern(r"claude-"), 200_000),
+    (lazy_pattern(r"gpt-4\.1|gemini-(?:1\.5|[2-9])"), 1_000_000),
+    (lazy_pattern(r"gpt-5|codex-"), 272_000),
+    (lazy_pattern(r"o[134](?:-|$)"), 200_000),
+    (lazy_pattern(r"gpt-4o|gpt-4-turbo|chatgpt-4o"), 128_000),
 )
 
 

@@ -18,7 +18,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from previously.core.calibration import find_estimate
 from previously.core.errors import BadInput
 from previously.core.tokens import ESTIMATE, MESSAGE_OVERHEAD_TOKENS, Counter, cache_counts
 
@@ -78,6 +77,8 @@ def find_counter(name: str) -> Counter:
     wanted = name.strip()
     if wanted == "estimate":
         return ESTIMATE
+    from previously.core.calibration import find_estimate
+
     if estimate := find_estimate(wanted):
         return estimate
     if is_path(wanted):
@@ -90,8 +91,13 @@ def find_counter(name: str) -> Counter:
 def is_known(name: str) -> bool:
     """Return whether `find_counter` knows the name, whatever may then be missing on this machine."""
     wanted = name.strip()
-    known = wanted == "estimate" or is_path(wanted) or _encoding(wanted) or find_estimate(wanted)
-    return "\0" not in wanted and bool(known)
+    if "\0" in wanted:
+        return False
+    if wanted == "estimate" or is_path(wanted) or _encoding(wanted):
+        return True
+    from previously.core.calibration import find_estimate  # the only names that need it
+
+    return find_estimate(wanted) is not None
 
 
 def is_path(name: str) -> bool:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from previously.core.errors import BadInput
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import casefold
 from previously.recall.index import make_speaker_key
 from previously.text.names import NOBODY, is_title
@@ -35,18 +36,18 @@ LONGEST_QUERY = 16_000
 MOST_TERMS = 128
 """Distinct terms looked up; of more, the first and the last are taken, where people say what they want."""
 
-_OWN_WORDS = re.compile(
+_OWN_WORDS = lazy_pattern(
     r"\b(?:did|have|had)\s+i\b|\bi\s+(?:say|said|tell|told|"
     r"promised?|mention(?:ed)?|ask(?:ed)?|want(?:ed)?|plan(?:ned)?|like[ds]?|buy|bought)\b|\b(?:what|which|who|where)"
     r"(?:'s|\s+is|\s+are|\s+was|\s+were)\s+my\b",
     re.I,
 )
-_YOUR_WORDS = re.compile(
+_YOUR_WORDS = lazy_pattern(
     r"\byou\s+(?:say|said|tell|told|promised?|mention(?:ed)?|suggest(?:ed)?|recommend(?:ed)?|propose[ds]?|"
     r"explain(?:ed)?)\b",
     re.I,
 )
-_QUESTION = re.compile(r"[?？]")
+_QUESTION = lazy_pattern(r"[?？]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +135,9 @@ def _by_person(text: str, asker: str | None, asked: tuple[str, ...]) -> tuple[st
     return asked if yours and not own else ()
 
 
-_SEVERAL = re.compile(r"\s+(?:and|&)\s+|\s*[,;/]\s*", re.I)
+_SEVERAL = lazy_pattern(r"\s+(?:and|&)\s+|\s*[,;/]\s*", re.I)
 
-_TITLE_BEHIND = re.compile(r"\s?(?:さん|ちゃん|くん|君|様|殿|先生|씨|님|야|아)")
+_TITLE_BEHIND = lazy_pattern(r"\s?(?:さん|ちゃん|くん|君|様|殿|先生|씨|님|야|아)")
 """Titles that follow a name in scripts without spaces, where they would hide the comma."""
 
 _COMMA = frozenset(",،、，;；")
@@ -147,7 +148,7 @@ _SENTENCE = frozenset('.!?…:\n。！？：؟।¿¡—–*"“”„«»()')
 """Marks behind which a sentence begins, and before which it ends; role-play has actions in asterisks, and speech in
 quotes."""
 
-_BEHIND = re.compile(r"[ \t\"“”„«»*_()\[\]'’‘「」『』]*(.?)", re.DOTALL)
+_BEHIND = lazy_pattern(r"[ \t\"“”„«»*_()\[\]'’‘「」『』]*(.?)", re.DOTALL)
 """Signs that may stand between a name and the mark that sets it off, and that mark."""
 
 MOST_OPENERS = 1

@@ -64,6 +64,8 @@ class ClientList:
     names: ChatNames = field(default_factory=ChatNames)
     speaker: str | None = None
     """The character who is asked to reply, where a nudge says so."""
+    hashes: list[int] = field(default_factory=list, init=False, compare=False, repr=False)
+    """The place where whoever follows the list keeps what the messages of its body are known by."""
 
     @property
     def is_merged(self) -> bool:

@@ -9,19 +9,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_NEW_CHAT = re.compile(r"\[start a new (?:group )?chat\b[^\]]*\]", re.IGNORECASE)
-_MEMBERS = re.compile(r"\[start a new group chat\. group members: ([^\]]+)\]", re.IGNORECASE)
-_CONTINUE = re.compile(
+from previously.core.patterns import lazy_pattern
+
+_NEW_CHAT = lazy_pattern(r"\[start a new (?:group )?chat\b[^\]]*\]", re.IGNORECASE)
+_MEMBERS = lazy_pattern(r"\[start a new group chat\. group members: ([^\]]+)\]", re.IGNORECASE)
+_CONTINUE = lazy_pattern(
     r"\[?\s*continue (?:your|the|from your) (?:last|previous) (?:message|reply|response)\b.*", re.IGNORECASE | re.DOTALL
 )
-_SPEAK_AS = re.compile(r"\[\s*(?:write|reply|respond)[^\]\n]{0,40}? only as ([^\]\n]{1,80}?)\.?\s*\]", re.IGNORECASE)
-_ASIDE = re.compile(
+_SPEAK_AS = lazy_pattern(r"\[\s*(?:write|reply|respond)[^\]\n]{0,40}? only as ([^\]\n]{1,80}?)\.?\s*\]", re.IGNORECASE)
+_ASIDE = lazy_pattern(
     r"\[?\s*write your next reply from the point of view of "
     r"|\[?\s*(?:ignore previous instructions\.\s*)?summari[sz]e the (?:most important|story|chat|conversation|above)"
     r"|\[?\s*pause (?:your|the) (?:role-?play|story)|### task:|create a concise,? .{0,40}title",
     re.IGNORECASE,
 )
-_PAIR = re.compile(
+_PAIR = lazy_pattern(
     r"\bnext reply in a fictional chat between ([^\n]{1,80}?) and ([^\n]{1,80}?)(?:\.|$)", re.IGNORECASE | re.MULTILINE
 )
 
@@ -77,7 +79,7 @@ def find_names(front: str) -> ChatNames:
     return ChatNames(pair.group(1) if pair else None, pair.group(2) if pair else None, members)
 
 
-_PREFIX = re.compile(r"([^\s:*\"“\[][^\n:]{0,39}):\s+(?=\S)")
+_PREFIX = lazy_pattern(r"([^\s:*\"“\[][^\n:]{0,39}):\s+(?=\S)")
 
 
 def split_name(text: str) -> tuple[str | None, str]:

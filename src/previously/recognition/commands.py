@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.messages import Message, Role
+from previously.core.patterns import lazy_pattern
 
 MARK = "[Previously]"
 
@@ -38,8 +39,8 @@ _NEAR = 80
 """Characters at the beginning of a text that hold its mark, a name before it included. They are looked at first, since
 most texts have none."""
 
-_COMMAND = re.compile(rf"{_NAMED}(?://|!!)\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
-_ANSWER = re.compile(rf"{_NAMED}{re.escape(MARK)}")
+_COMMAND = lazy_pattern(rf"{_NAMED}(?://|!!)\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
+_ANSWER = lazy_pattern(rf"{_NAMED}{re.escape(MARK)}")
 
 
 @dataclass(frozen=True, slots=True)

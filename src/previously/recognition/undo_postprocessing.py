@@ -20,6 +20,7 @@ from itertools import pairwise
 from previously.core.align import KnownEntry
 from previously.core.digests import match_key
 from previously.core.messages import Draft, Message, Role, Text, ToolCall
+from previously.core.patterns import lazy_pattern
 from previously.recognition.client_list import LONG_TEXT, ClientList, ClientMessage, replace_text
 from previously.recognition.client_marks import ChatNames, has_start, is_nudge, split_name, strip_name
 
@@ -35,7 +36,7 @@ MOST_TRIED = 4
 _WAS_SYSTEM = (Role.SYSTEM,)
 """Other roles that a user message of a joined list may have had: clients turn system messages into the user's."""
 
-_NOTE = re.compile(r"\[[^\[\]]*\]\s*", re.DOTALL)
+_NOTE = lazy_pattern(r"\[[^\[\]]*\]\s*", re.DOTALL)
 
 
 class PathKeys:

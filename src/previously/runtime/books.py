@@ -7,15 +7,17 @@ included.
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput
 from previously.core.json_values import clean
-from previously.lore.books import LoreBook, parse_book
-from previously.lore.entry import KeyedEntry, find_problems
-from previously.memory.known import parse_kept_book
 from previously.runtime.clock import time_at
 from previously.storage.store import Store, StoryKey
 from previously.storage.tables.books import Book, BookInfo
+
+if TYPE_CHECKING:
+    from previously.lore.books import LoreBook
+    from previously.lore.entry import KeyedEntry
 
 LONGEST_NAME = 200
 """Characters of a book's name: file names have no more."""
@@ -30,6 +32,8 @@ class Books:
     async def keep_book(self, name: str, given: object) -> LoreBook:
         """Keep a book under a name, in place of the one of that name: a parsed World Info file, the book of a character
         card, or a list of `{"name", "type", "keywords", "content"}`."""
+        from previously.lore.books import parse_book
+
         name = " ".join(clean(name)[0].split())
         if not name or len(name) > LONGEST_NAME:
             raise BadInput(f"A book needs a name of 1 to {LONGEST_NAME} characters.")
@@ -44,6 +48,9 @@ class Books:
 
     async def book(self, name: str) -> list[tuple[KeyedEntry, list[str]]]:
         """Return the entries of a book, each with what keeps it from doing its work."""
+        from previously.lore.entry import find_problems
+        from previously.memory.known import parse_kept_book
+
         book = await self._store.read(self._owner, lambda tables: tables.books.get(self._owner, name))
         return [(entry, find_problems(entry)) for entry in parse_kept_book(book.body if book else None, name)]
 

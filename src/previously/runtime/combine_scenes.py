@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput
-from previously.core.note import LoreItem
-from previously.core.scene import Described, Scene
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Cost
-from previously.folds.combine import CombineFold
-from previously.folds.scene import join_scenes, render_scene
-from previously.lore.merge import Entries, merge_items
-from previously.runtime.writer import MemoryWriter
+
+if TYPE_CHECKING:
+    from previously.core.scene import Described, Scene
+    from previously.core.versions import Cost
+    from previously.lore.merge import Entries
+    from previously.runtime.writer import MemoryWriter
 
 COMBINED_WORDS = 300
 """Words of the combined summary: some 400 tokens, so that one that runs a quarter over may still be a scene's (500)."""
@@ -51,6 +51,10 @@ class Combining:
 
     async def combine(self, scenes: Sequence[Scene], words: int = COMBINED_WORDS) -> Combined:
         """One scene out of several, in their order: a summary of about so many words, and every entry once."""
+        from previously.core.scene import Scene
+        from previously.folds.combine import CombineFold
+        from previously.folds.scene import join_scenes, render_scene
+
         if len(scenes) < 2:
             raise BadInput(f"Combining takes at least two scenes; there {'is one' if scenes else 'are none'}.")
         if not 0 <= words <= MOST_WORDS:
@@ -71,6 +75,10 @@ class Combining:
 
 
 def _merged(scenes: Sequence[Scene]) -> tuple[tuple[Described, ...], tuple[str, ...]]:
+    from previously.core.note import LoreItem
+    from previously.core.scene import Described
+    from previously.lore.merge import merge_items
+
     known: Entries = {}
     for number, scene in enumerate(scenes):
         items = [LoreItem(entry.name, entry.type, entry.keywords, entry.content) for entry in scene.entries]

@@ -6,11 +6,11 @@ cannot be turned back into it.
 
 from __future__ import annotations
 
-import re
 from secrets import token_urlsafe
 
 from previously.core.errors import BadInput
 from previously.core.json_values import clean
+from previously.core.patterns import lazy_pattern
 from previously.runtime.clock import time_at
 from previously.storage.store import Store, StoryKey
 from previously.storage.tables.keys import ENDING, KEY_PREFIX, NOBODY, AccessKey, hash_key
@@ -25,7 +25,7 @@ LONGEST_NAME = 200
 NO_STORY = StoryKey(NOBODY, 0)
 """Keys are nobody's, and in no story."""
 
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROLS = lazy_pattern(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Keys:

@@ -8,12 +8,14 @@ been checked, or is checked by the loop before it is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind, Status
-from previously.folds.fold import Fold, estimate_read
-from previously.runtime.answer_cache import AnswerSource
+
+if TYPE_CHECKING:
+    from previously.folds.fold import Fold
+    from previously.runtime.answer_cache import AnswerSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class BuiltinWriter:
         anew: bool = False,  # noqa: ARG002
     ) -> MemoryReply:
         """Write in this process, in a few milliseconds."""
+        from previously.folds.fold import estimate_read
+
         given = asked.builtin()
         written = sum(estimate_tokens(text) for text in (given.text, *(text for _, text in given.beside)))
         cost = Cost(0, estimate_read(asked), written)

@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 
 from previously.core.errors import StoreProblem
+from previously.core.patterns import lazy_pattern
 from previously.runtime.keys import LOCAL_OWNER
 from previously.server.hosts import values
 from previously.server.refusals import Header, Refusal, make_retry_header
@@ -36,8 +36,8 @@ MOST_KNOWN = 1_000
 """The most keys that are remembered: each is a hash and a name."""
 
 X_API_KEY = b"x-api-key"
-_KEY = re.compile(r"[\x21-\x7e]{1,1024}")
-_OURS = re.compile(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
+_KEY = lazy_pattern(r"[\x21-\x7e]{1,1024}")
+_OURS = lazy_pattern(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,14 @@ import re
 from collections.abc import Collection, Iterable
 
 from previously.core.errors import BadInput
+from previously.core.patterns import lazy_pattern
 from previously.server.refusals import Header, Refusal
 
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 ANY_INTERFACE = frozenset({"", "0.0.0.0", "::", "*"})
 
-_AUTHORITY = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_](?:[a-z0-9._-]{0,252}))(?::([0-9]{1,5}))?")
-_ORIGIN = re.compile(r"(https?)://(.+)")
+_AUTHORITY = lazy_pattern(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_](?:[a-z0-9._-]{0,252}))(?::([0-9]{1,5}))?")
+_ORIGIN = lazy_pattern(r"(https?)://(.+)")
 _NAMES_OF_HEADERS = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+(?: *, *[A-Za-z0-9!#$%&'*+.^_`|~-]+)*")
 _PORTS = {"http": "80", "https": "443"}
 _SEEN_BY_PAGES = b"x-previously-story, x-previously-memory, x-previously-request, x-request-id, retry-after"

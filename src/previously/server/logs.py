@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import secrets
 import sys
 import time
@@ -22,6 +21,7 @@ from typing import TextIO
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from previously.core.patterns import lazy_pattern
 from previously.server.callers import Caller
 from previously.server.guard import CALLER
 from previously.server.metrics import OTHER, Metrics, find_route
@@ -32,11 +32,11 @@ METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
 
 requests_log = logging.getLogger("previously.requests")
 
-_SECRET = re.compile(
+_SECRET = lazy_pattern(
     r"(?i)\bbearer\s+\S+|\bbasic\s+[A-Za-z0-9+/=]{8,}|\b(?:sk|pk|rk|key|hf|gsk|xai)[-_][A-Za-z0-9_-]{8,}"
 )
-_UNCLEAR = re.compile(r'[\s"=]')
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_UNCLEAR = lazy_pattern(r'[\s"=]')
+_CONTROLS = lazy_pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(slots=True)

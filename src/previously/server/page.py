@@ -12,7 +12,6 @@ element, no attribute, no control character, nothing that reorders the line.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
@@ -26,10 +25,12 @@ from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Message, Text, Thinking, ToolCall, ToolResult
 from previously.core.path import Span
+from previously.core.patterns import lazy_pattern
 from previously.core.versions import Version
 from previously.server.guard import get_caller, make_page_headers
 from previously.server.logs import get_note
 from previously.storage.store import StoryInfo
+from previously.storage.tables import Tables
 from previously.view.view import Item, View
 
 MOST_LOG = 50
@@ -255,9 +256,13 @@ def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
     async def stories(request: Request) -> HTMLResponse:
         owner = get_caller(request.scope).owner
         memory = memory_of(owner)
+
+        def read(tables: Tables) -> list[tuple[StoryInfo, str]]:
+            used = tables.stories.last_changes(owner)
+            return [(info, used.get(info.key.story, "")) for info in tables.stories.all(owner)]
+
         try:
-            used = await memory.store.last_changes(owner)
-            listed = [(info, used.get(info.key.story, "")) for info in await memory.stories()]
+            listed = await memory.store.read(owner, read)
         except StoreProblem:
             return _away()
         return _sent(render_stories_page(listed, owner))
@@ -292,7 +297,7 @@ LONGEST = 4_000
 """Characters of one text on a page: about two screens, so that one huge message does not hide the others."""
 
 VOID = frozenset({"meta"})
-_SAFE = re.compile(r"[\x20-\x7e\n\t]*")
+_SAFE = lazy_pattern(r"[\x20-\x7e\n\t]*")
 _REORDERING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from urllib.parse import quote
 import httpx
 from starlette.types import Receive, Scope, Send
 
+from previously.core.patterns import lazy_pattern
 from previously.server.guard import get_caller, read_whole_body
 from previously.server.refusals import Header, Refusal
 from previously.server.upstream import Upstream, select_headers
@@ -387,7 +387,7 @@ class HeldStream:
             self._next.cancel()
 
 
-_MODEL_PATH = re.compile(r"[A-Za-z0-9._:@+ /-]{1,300}")
+_MODEL_PATH = lazy_pattern(r"[A-Za-z0-9._:@+ /-]{1,300}")
 
 
 class Passthrough:

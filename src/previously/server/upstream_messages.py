@@ -295,8 +295,9 @@ def _find_needed(view: View, place: ClientPlace, request: ChatRequest) -> list[i
     shown = set(view.tail_positions)
     messages = [piece.message for piece in place.pieces]
     asked = find_newest_request(messages)
-    together = next((unit for unit in find_units(messages) if asked in unit), range(0))
-    needed = set() if asked is None or place.positions[asked] in shown else set(together)
+    needed: set[int] = set()
+    if asked is not None and place.positions[asked] not in shown:
+        needed = set(next((unit for unit in find_units(messages) if asked in unit), ()))
     if request.interface.begins_with_user:
         seen = [number for number, position in enumerate(place.positions) if position in shown or number in needed]
         if seen and not is_turn_start(messages[seen[0]]):

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
+from previously.core.patterns import lazy_pattern
 from previously.storage.layout import write_copy_queries
 
-_NAMED = re.compile(r"(?<![:\w]):([a-z_]+)\b")
-_NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+_NAMED = lazy_pattern(r"(?<![:\w]):([a-z_]+)\b")
+_NAME = lazy_pattern(r"^-- name: (\w+)\s*$", re.MULTILINE)
 
 
 def parse_queries(text: str) -> dict[str, str]:

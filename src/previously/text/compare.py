@@ -8,7 +8,6 @@ number, is no residue; a word that only the removed ones have is always found.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -16,6 +15,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import HANGUL, IDEOGRAPHS, KANA, KATAKANA_LETTERS, SOUTH_EAST_ASIAN
 from previously.text.language import find_language
 from previously.text.numbers import COUNTS, find_numbers, find_values
@@ -25,8 +25,8 @@ from previously.text.stopwords import list_stop_words
 from previously.text.word_lists import load_lists
 from previously.text.words import CONTENT_RUN, WORD, make_key, make_keys, strip_possessive
 
-_KANA = re.compile(f"[{KANA}]")
-_TOKEN = re.compile(rf"[{KANA}{IDEOGRAPHS}{SOUTH_EAST_ASIAN}]|[^\W_]+")
+_KANA = lazy_pattern(f"[{KANA}]")
+_TOKEN = lazy_pattern(rf"[{KANA}{IDEOGRAPHS}{SOUTH_EAST_ASIAN}]|[^\W_]+")
 
 _PREFIX = 5
 """Letters by which words of one family are still told from others, in languages whose endings no rule takes off."""
@@ -93,7 +93,7 @@ def measure_overlap(text: str, source: str) -> Overlap:
     return Overlap(copied / len(grams) if grams else 0.0, longest + GRAM - 1 if longest else 0)
 
 
-_PIECES = re.compile(r"\S+\s*|\s+")
+_PIECES = lazy_pattern(r"\S+\s*|\s+")
 
 
 class ChangeKind(StrEnum):
@@ -138,8 +138,8 @@ def find_common_front(text: str, other: str) -> str:
 _LEAST = 4
 """Letters from which a word is distinctive; shorter ones count where they have a capital."""
 
-_WHOLE = re.compile(f"[{KATAKANA_LETTERS}]{{2,}}|[{HANGUL}]{{2,}}")
-_PAIRS = re.compile(f"[{IDEOGRAPHS}]{{2,}}|[{SOUTH_EAST_ASIAN}]{{2,}}")
+_WHOLE = lazy_pattern(f"[{KATAKANA_LETTERS}]{{2,}}|[{HANGUL}]{{2,}}")
+_PAIRS = lazy_pattern(f"[{IDEOGRAPHS}]{{2,}}|[{SOUTH_EAST_ASIAN}]{{2,}}")
 """Scripts in which nothing parts the words: compared two signs at a time."""
 
 

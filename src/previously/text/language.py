@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import CYRILLIC, HANGUL, IDEOGRAPHS, JAMO, KANA
 from previously.text.sentences import QUOTED, split_sentences
 from previously.text.stopwords import list_small_words
@@ -28,9 +29,9 @@ _SCRIPTS = {
     "Thai": "\u0e00-\u0e7f",
     "Latin": "A-Za-z\u00c0-\u024f\u1e00-\u1eff",
 }
-_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_UKRAINIAN = re.compile("[іїєґ]", re.I)
-_RUSSIAN = re.compile("[ыэёъ]", re.I)
+_TOKEN = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_UKRAINIAN = lazy_pattern("[іїєґ]", re.I)
+_RUSSIAN = lazy_pattern("[ыэёъ]", re.I)
 
 LEAST_LETTERS = 24
 LEAST_WORDS = 7

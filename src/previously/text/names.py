@@ -7,10 +7,10 @@ sentence, days, months, peoples and titles are none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import cache
 
+from previously.core.patterns import lazy_pattern
 from previously.core.people import NARRATORS
 from previously.core.scripts import KATAKANA_LETTERS
 from previously.text.numbers import LANGUAGES, find_numbers, find_values
@@ -22,8 +22,8 @@ from previously.text.word_lists import load_words
 from previously.text.words import CONTENT_RUN, WORD, make_key, make_keys
 
 _KATAKANA_WORD = f"[{KATAKANA_LETTERS}]{{2,}}"
-KATAKANA_NAME = re.compile(f"{_KATAKANA_WORD}(?:・{_KATAKANA_WORD})*")
-_KATAKANA_PERSON = re.compile(
+KATAKANA_NAME = lazy_pattern(f"{_KATAKANA_WORD}(?:・{_KATAKANA_WORD})*")
+_KATAKANA_PERSON = lazy_pattern(
     f"(?P<full>{_KATAKANA_WORD}(?:・{_KATAKANA_WORD})+)|(?P<single>{_KATAKANA_WORD})"
     "(?:さん|様|さま|君|くん|ちゃん|殿|氏|先生|卿|王|姫|隊長|船長|博士|"
     "[はが][^。、「」\n]{0,24}(?:言[っいわ]|告げ|約束|尋ね|答え|頼ん|誓っ|話し|打ち明け))"

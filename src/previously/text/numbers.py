@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from previously.core.patterns import lazy_pattern
 from previously.text.word_lists import load_lists
 
 
@@ -108,9 +109,9 @@ COUNTS = 3
 
 _DIGITS = r"(?<![A-Za-zÀ-žА-я_\d])\d{1,40}(?:[.,:'’\u00a0\u202f]\d{1,40}){0,4}"
 _SIGNS = "〇零一二三四五六七八九十百千万億两兩"
-_TOKEN = re.compile(rf"(?P<digits>{_DIGITS})|(?P<kanji>[{_SIGNS}]+)|[^\W\d_{_SIGNS}]+")
-_GROUPED = re.compile(r"\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+")
-_GAP = re.compile(r"[ \u00a0]?-?[ \u00a0]?|\s")
+_TOKEN = lazy_pattern(rf"(?P<digits>{_DIGITS})|(?P<kanji>[{_SIGNS}]+)|[^\W\d_{_SIGNS}]+")
+_GROUPED = lazy_pattern(r"\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+")
+_GAP = lazy_pattern(r"[ \u00a0]?-?[ \u00a0]?|\s")
 _LONGEST, _LARGEST = 12, 10**12
 """Words of one number, and its value, beyond which nobody counts."""
 

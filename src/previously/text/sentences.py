@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import SOUTH_EAST_ASIAN, count_words
 
 LONGEST_WORDS = 48
@@ -20,11 +21,11 @@ LONGEST_WORDS = 48
 LONGEST_TOKEN = 80
 """Longer runs without a space are keys, links or noise; nobody retells them."""
 
-QUOTED = re.compile('"[^"]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」|『[^『』]*』')
+QUOTED = lazy_pattern('"[^"]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」|『[^『』]*』')
 """A quotation with its marks. Each alternative stops at the next opening mark, which keeps the search linear."""
 
 _CLOSERS = "\"'”’»)\\]」』）"
-_END = re.compile(
+_END = lazy_pattern(
     r"[.!?…؟।。！？｡\n]"  # One set to look for first: the search is fast then.
     rf"(?:(?<=[.!?…؟।])[.!?…؟।]*[{_CLOSERS}*]*(?=\s|$)|(?<=[。！？｡])[。！？｡]*[{_CLOSERS}]*|(?<=\n)\n*)"
 )
@@ -33,27 +34,29 @@ ABBREVIATIONS = tuple(
     "vs etc no vol ca approx e.g i.e "
     "z.b d.h u.a nr bzw usw bspw vgl inkl evtl hr fr str".split()
 )
-_TAG = re.compile(
+_TAG = lazy_pattern(
     r"\s*[^\W\d_]+\s+(?:said|says|asked|asks|replied|answered|cried|called|shouted|whispered|added)\b(?!:)"
 )
-_ONE_LETTER = re.compile(r"\b[^\W\d_]$")
-_TWO_LETTERS = re.compile(r"\b[^\W\d_]\. [^\W\d_]$")
-_SPACED = re.compile(r"\s[^\W\d_]\.")
-_LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
+_ONE_LETTER = lazy_pattern(r"\b[^\W\d_]$")
+_TWO_LETTERS = lazy_pattern(r"\b[^\W\d_]\. [^\W\d_]$")
+_SPACED = lazy_pattern(r"\s[^\W\d_]\.")
+_LAST_WORD = lazy_pattern(r"[^\W_]+(?:\.[^\W_]+)*$")
 
-_OUT_OF_CHARACTER = re.compile(r"\(\([^()]*\)\)|[(\[]\s*ooc\b[^()\[\]]*[)\]]|^\s*(?://|ooc\s*:).*$", re.I | re.M)
-_TAGS = re.compile(r"<[^<>\n]{1,200}>|```[^`]*```|`+|https?://\S+|^[ \t]*#{1,6}[ \t]|^[ \t]*[-•>|][ \t]", re.M)
-_MARKUP = re.compile("[<`*_~#>|]")
-_STRONG = re.compile(r"\*\*+|__+|~~+")
-_UNPRINTABLE = re.compile(
+_OUT_OF_CHARACTER = lazy_pattern(r"\(\([^()]*\)\)|[(\[]\s*ooc\b[^()\[\]]*[)\]]|^\s*(?://|ooc\s*:).*$", re.I | re.M)
+_TAGS = lazy_pattern(r"<[^<>\n]{1,200}>|```[^`]*```|`+|https?://\S+|^[ \t]*#{1,6}[ \t]|^[ \t]*[-•>|][ \t]", re.M)
+_MARKUP = lazy_pattern("[<`*_~#>|]")
+_STRONG = lazy_pattern(r"\*\*+|__+|~~+")
+_UNPRINTABLE = lazy_pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff0-\uffff\ud800-\udfff]"
 )
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-_SPACES = re.compile(r"[^\S\n]+")
-_NO_SPACE = re.compile(r"\S")
-_LINES = re.compile(r"\s*\n\s*")
-_SOFT_BREAK = re.compile(r"(?<=[^\s.!?…。！？\"”*:])\n(?=[^\W\d_A-Z])")
-_CLAUSE = re.compile(r"[;,、，；:]\s*|\s+[—–-]+\s+|\s+(?=(?:and|but|so|because|while|then|which|und|aber|mais|pero)\s)")
+_LETTER_OR_DIGIT = lazy_pattern(r"[^\W_]")
+_SPACES = lazy_pattern(r"[^\S\n]+")
+_NO_SPACE = lazy_pattern(r"\S")
+_LINES = lazy_pattern(r"\s*\n\s*")
+_SOFT_BREAK = lazy_pattern(r"(?<=[^\s.!?…。！？\"”*:])\n(?=[^\W\d_A-Z])")
+_CLAUSE = lazy_pattern(
+    r"[;,、，；:]\s*|\s+[—–-]+\s+|\s+(?=(?:and|but|so|because|while|then|which|und|aber|mais|pero)\s)"
+)
 
 
 def strip_markup(text: str) -> str:
@@ -206,7 +209,7 @@ def _by_characters(text: str) -> list[str]:
 
 _AFTER_END = "\"'”’“‘»«›)]}」』）】〉》*_~` \t\n"
 _ENDS = ".!?…。！？｡．؟।॥։።។။།·‼⁉⁈"
-_NO_END_MARK = re.compile(f"[{SOUTH_EAST_ASIAN}\u0f00-\u0fff]$")
+_NO_END_MARK = lazy_pattern(f"[{SOUTH_EAST_ASIAN}\u0f00-\u0fff]$")
 
 
 def is_cut(text: str, *, lenient: bool) -> bool:

@@ -9,16 +9,16 @@ function, so a change here needs a new `INDEX_VERSION`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import pairwise
 
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import CYRILLIC
 from previously.text.numbers import list_cardinals
 from previously.text.word_lists import load_lists
 
-_CYRILLIC = re.compile(f"[{CYRILLIC}]")
+_CYRILLIC = lazy_pattern(f"[{CYRILLIC}]")
 _CYRILLIC_ENDINGS = tuple(
     sorted(
         "ами ями ого его ому ему ыми ими ала яла ила ыла али яли или ать ять ить ешь ишь ете ите ает яет ает ают яют "

@@ -6,16 +6,16 @@ message and every question, `filler_words` carry no picture, and a generic key w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import casefold
 from previously.text.numbers import is_number_word
 from previously.text.times import MONTHS, SEASONS, WEEKDAYS
 from previously.text.word_lists import load_lists, load_words
 
-_WORDLESS = re.compile(r"[\W_]+")
+_WORDLESS = lazy_pattern(r"[\W_]+")
 
 
 @cache

@@ -10,22 +10,23 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
+from previously.core.patterns import lazy_pattern
 from previously.text.sentences import QUOTED, split_sentences
 from previously.text.word_lists import load_lists
 
-_NAMED = re.compile("<(not|doing|work)>")
+_NAMED = lazy_pattern("<(not|doing|work)>")
 
-_SINGLE = re.compile(
+_SINGLE = lazy_pattern(
     r"(?:(?<=\s)|(?<=^)|(?<=[(—–]))['‘](?=\w)[^'‘’\n]{0,300}(?:['’](?=\w)[^'‘’\n]{0,300}){0,6}['’](?!\w)"
 )
-_SET_APART = re.compile(
+_SET_APART = lazy_pattern(
     r"(?<![\w*])\*(?=[^\s*])[^*\n]{0,400}[^\s*]\*(?![\w*])|(?<![\w_])_(?=[^\s_])[^_\n]{0,400}[^\s_]_(?![\w_])"
 )
 """Writing is often given in italics: the words of a letter, a card or a sign."""
-_SAME = re.compile(r"”[^“”\n]*”")
-_UNCLOSED = re.compile(r"[“„«「『\"][^“”„«»「」『』\"\n]*$", re.M)
+_SAME = lazy_pattern(r"”[^“”\n]*”")
+_UNCLOSED = lazy_pattern(r"[“„«「『\"][^“”„«»「」『』\"\n]*$", re.M)
 
-_NUMERAL = re.compile(r"\b[A-Z]\w+ I(?=[,.;:)]| of\b)|\b(?:[Aa]ct|[Pp]art|[Cc]hapter|[Bb]ook|[Ww]ar) I\b")
+_NUMERAL = lazy_pattern(r"\b[A-Z]\w+ I(?=[,.;:)]| of\b)|\b(?:[Aa]ct|[Pp]art|[Cc]hapter|[Bb]ook|[Ww]ar) I\b")
 
 _ENDS = 3
 """Sentences at either end in which a model talks: before it begins to tell, and after."""

@@ -18,21 +18,22 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import HANGUL, IDEOGRAPHS, KANA, KATAKANA, SOUTH_EAST_ASIAN, SPACELESS
 from previously.text.stems import stem
 from previously.text.stopwords import list_filler_words, list_index_stop_words
 from previously.text.times import MONTHS_ONLY, SEASONS, WEEKDAYS
 
-WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+WORD = lazy_pattern(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 """A word of letters, apostrophes and hyphens inside it included."""
 
-CONTENT_RUN = re.compile(f"[{IDEOGRAPHS}{KATAKANA}{HANGUL}{SOUTH_EAST_ASIAN}]+")
+CONTENT_RUN = lazy_pattern(f"[{IDEOGRAPHS}{KATAKANA}{HANGUL}{SOUTH_EAST_ASIAN}]+")
 """A run that carries content where no spaces part the words; hiragana mostly holds them together."""
 
-_PLAIN_WORD = re.compile(r"[^\W_]+")
-_POSSESSIVE = re.compile(r"['’]s?$")
-_CONTRACTED = re.compile(r"['’](?:s|ll|ve|re|d|m|t)?$", re.I)
-_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
+_PLAIN_WORD = lazy_pattern(r"[^\W_]+")
+_POSSESSIVE = lazy_pattern(r"['’]s?$")
+_CONTRACTED = lazy_pattern(r"['’](?:s|ll|ve|re|d|m|t)?$", re.I)
+_MARKS = lazy_pattern("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
 """Accents and points that a reader may leave out; kana and Indic vowels are not among them."""
 
 _EMOJI = (
@@ -42,15 +43,15 @@ _EMOJI = (
 _MARKS_INSIDE = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0f71-\u0fbc"
 """Accents, points and vowel signs: they stand inside words, though they are no letters."""
 
-_RUN = re.compile(f"[{SPACELESS}]")
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
-_BEGINS_ANEW = re.compile(r"[.!?…:\n\"“”„«»*()\[\]—–-]")
+_RUN = lazy_pattern(f"[{SPACELESS}]")
+_PARTS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+_BEGINS_ANEW = lazy_pattern(r"[.!?…:\n\"“”„«»*()\[\]—–-]")
 """Marks after which a capital says nothing: behind a colon or a dash many write one, as at the front of a sentence."""
 
-_IDENTIFIER = re.compile(r"[_\d]|[a-z][A-Z]")
+_IDENTIFIER = lazy_pattern(r"[_\d]|[a-z][A-Z]")
 """`parse_config`, `getUserName`, `key31`: a shape that prose does not have."""
 
-_NUMERAL = re.compile(r"(\d+(?:[.,:]\d+)*)(?:st|nd|rd|th)?$", re.I)
+_NUMERAL = lazy_pattern(r"(\d+(?:[.,:]\d+)*)(?:st|nd|rd|th)?$", re.I)
 
 NAME_MARK = "^"
 """Begins the term of a name; no word begins with it."""
@@ -131,11 +132,12 @@ def read_terms(text: str) -> Terms:
 def find_places(text: str, terms: Collection[str]) -> tuple[tuple[int, int], ...]:
     """Return where in a text these terms stand, as starts and ends, in order: what to highlight."""
     wanted = frozenset(terms)
+    may_be_spaceless = not text.isascii()
     places: list[tuple[int, int]] = []
     for match in _pieces(text).finditer(text):
         piece, start = match[2], match.start(2)
         own, _, name = _parts_of(piece)
-        if is_spaceless(piece):
+        if may_be_spaceless and is_spaceless(piece):
             places += _places_in_run(piece, start, wanted)
         elif name in wanted or not wanted.isdisjoint(own):
             places.append((start, match.end(2)))

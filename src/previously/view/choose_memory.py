@@ -12,12 +12,12 @@ never passed over.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from previously.core.budgets import Row, scale_row
+from previously.core.patterns import lazy_pattern
 from previously.core.tokens import Counter
 from previously.text.compare import find_terms
 from previously.text.sentences import find_starts
@@ -197,7 +197,7 @@ TOLD_SHARE = 2 / 3
 PERSONS_TOKENS: Row = (0, 200, 400)
 """The most that lines about persons take: none at 2,000, where the recap says who people are, 16 of them at 8,000."""
 
-_WORDS = re.compile(r"[^\W_]+")
+_WORDS = lazy_pattern(r"[^\W_]+")
 
 
 @dataclass(frozen=True)

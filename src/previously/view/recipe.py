@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from hashlib import sha256
 from typing import Any
 
@@ -88,16 +88,21 @@ def count_unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: 
 
 def write_recipe(recipe: Recipe) -> tuple[str, str]:
     """Return the recipe but for its epoch, and the epoch."""
-    body = asdict(recipe)
+    body = _list_values(recipe)
     epoch = body.pop("epoch")
-    body["recalled"] = [[asdict(one.span), one.score, one.reason] for one in recipe.recalled]
+    body["recalled"] = [[one.span, one.score, one.reason] for one in recipe.recalled]
     if recipe.furniture == NO_FURNITURE:
         del body["furniture"]
     else:
         front = [_to_plain(message) for message in recipe.furniture.front]
         notes = [[depth, _to_plain(message)] for depth, message in recipe.furniture.notes]
         body["furniture"] = {"front": front, "notes": notes, "tools": recipe.furniture.tools}
-    return json.dumps(body), json.dumps(epoch)
+    return json.dumps(body, default=_list_values), json.dumps(epoch, default=_list_values)
+
+
+def _list_values(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass. Unlike `asdict`, which copies all that is below, it leaves the rest to JSON."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def parse_recipe(body: str, epoch: str) -> Recipe | None:
@@ -148,5 +153,5 @@ def _parse_epoch(values: dict[str, Any]) -> Epoch:
 
 
 def _parse_span(value: Any) -> Any:
-    """Return a span as `asdict` left it, or None."""
+    """Return a span as it was written, or None."""
     return None if value is None else Span(value["first"], value["last"])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from previously.core.messages import Text
 from previously.core.path import OnPath, Span
+from previously.core.patterns import lazy_pattern
 from previously.core.tokens import Counter, message_tokens
 from previously.view.render import put_before, render_messages
 from previously.view.view import Item, Section, TurnMemory, View
@@ -22,11 +23,11 @@ CLOSING = "</recalled>"
 MARKS_TOKENS = 24
 """The most that the marks around passages cost, by any counter."""
 
-_ECHO = re.compile(
+_ECHO = lazy_pattern(
     r"<recalled>\r?\n(?:From earlier in this story, for reference:.*?(?:</recalled>\s*|\Z)|.*?\n</recalled>\s*)",
     re.DOTALL,
 )
-_MARK = re.compile(r"<(\s*/?\s*recalled[^>]*)>", re.IGNORECASE)
+_MARK = lazy_pattern(r"<(\s*/?\s*recalled[^>]*)>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ With the attributes that `parse_anthropic_message` gave a message, its blocks ar
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Message, Role, ToolCall
 from previously.core.pairing import mend
+from previously.core.patterns import lazy_pattern
 from previously.wire.anthropic import WRITTEN, Block, write_anthropic_message
 from previously.wire.fields import drop_fields
 
@@ -26,7 +26,7 @@ BEGINNING = "(The conversation begins here.)"
 """Said by the user where a conversation would begin with the assistant: the API wants a message of the user first."""
 
 _MEDIA = frozenset(["image/jpeg", "image/png", "image/gif", "image/webp"])
-_NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_NOT_IN_AN_ID = lazy_pattern(r"[^a-zA-Z0-9_-]")
 _LONGEST_NAME = 128
 """The API takes no longer name of a tool."""
 

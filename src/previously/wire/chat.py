@@ -62,6 +62,8 @@ def parse_chat_message(item: dict[str, Any]) -> Draft:
     """Parse a message object. A fault names the field and what was expected there. The draft is not yet cleaned."""
     role, given = read_role(item)
     content = item.get("content")
+    if len(item) == 2 and type(content) is str and given is None and role is not Role.TOOL:
+        return Draft(Message(role, (Text(content),)))  # nothing but a role and words, as nearly all are
     name = item.get("name")
     speaker = name if type(name) is str and name else read_optional_text(item, "name")
     witnesses = read_witnesses(item) if "witnesses" in item else None

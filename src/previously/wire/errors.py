@@ -18,8 +18,9 @@ from email.utils import parsedate_to_datetime
 from typing import Protocol
 
 from previously.core.model_io import FailureKind, ModelFailure
+from previously.core.patterns import lazy_pattern
 
-_OVERFLOW = re.compile(
+_OVERFLOW = lazy_pattern(
     r"context_length_exceeded|exceed_context_size|context_window_exceeded|string_above_max_length"
     r"|token[_ ]limit[_ ]exceeded|max_tokens_exceeded|prompt_too_long|request_too_large"
     # OpenAI, OpenRouter, vLLM, SGLang, Mistral, TabbyAPI
@@ -37,26 +38,26 @@ _OVERFLOW = re.compile(
     r"|range of input length should be|context window exceeds|configured context size is",
     re.IGNORECASE,
 )
-_FILTER = re.compile(
+_FILTER = lazy_pattern(
     r"content_?filter|content_policy|responsibleaipolicy|content management policy|moderation|flagged"
     r"|data_?inspection_?failed|content exists risk|prohibited_content|usage (?:guidelines|policy)"
     r"|blocked by (?:the )?(?:safety|content)|safety (?:system|filter|settings)|inappropriate content"
     r"|sensitive (?:content|words?)",
     re.IGNORECASE,
 )
-_SPENT = re.compile(
+_SPENT = lazy_pattern(
     r"insufficient_quota|insufficient (?:credits|balance|funds)|exceeded your current quota|billing", re.IGNORECASE
 )
-_TOO_FAST = re.compile(r"rate.?limit|too many requests|tokens per (?:min|day|hour)|requests per", re.IGNORECASE)
+_TOO_FAST = lazy_pattern(r"rate.?limit|too many requests|tokens per (?:min|day|hour)|requests per", re.IGNORECASE)
 _NUMBER = r"(\d[\d,]{2,10})"
-_WINDOW = re.compile(
+_WINDOW = lazy_pattern(
     rf"(?:context (?:length|size|window|limit)|n_ctx|maximum (?:model|prompt|input) length)\D{{0,30}}?{_NUMBER}"
     rf"|> {_NUMBER}|{_NUMBER} maximum|(?:exceeds the|configured) limit of {_NUMBER}|token limit: {_NUMBER}"
     rf"|tokens allowed \(?{_NUMBER}|input length of {_NUMBER}|limit {_NUMBER}, requested|should be \[\d+, {_NUMBER}",
     re.IGNORECASE,
 )
-_ANY_NUMBER = re.compile(rf"(?<![\w.]){_NUMBER}(?![\w.]\w)")
-_SECRET = re.compile(r"\b(?:bearer\s+\S+|(?:sk|pk|key|gsk|hf|xai|AIza)[-_]?[\w*.\-]{8,})", re.IGNORECASE)
+_ANY_NUMBER = lazy_pattern(rf"(?<![\w.]){_NUMBER}(?![\w.]\w)")
+_SECRET = lazy_pattern(r"\b(?:bearer\s+\S+|(?:sk|pk|key|gsk|hf|xai|AIza)[-_]?[\w*.\-]{8,})", re.IGNORECASE)
 
 SMALLEST_WINDOW = 512
 """A smaller number in a complaint is none: a status, perhaps."""

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from previously.core.errors import BadInput
 from previously.core.json_values import kind, shown
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Role
+from previously.core.patterns import lazy_pattern
 from previously.text.times import MONTHS
 
 _ROLES = {
@@ -114,10 +115,12 @@ def read_attributes(item: dict[str, Any], kept: dict[str, Any]) -> Attributes:
     return Attributes(at, source_id, extra, bool(hidden))
 
 
-_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?")
-_WRITTEN = re.compile(r"([A-Za-z]{3,9})\.? (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d)(?::(\d\d))? ?([ap]m)?", re.IGNORECASE)
-_STAMPED = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?@ ?(\d{1,2})h ?(\d{1,2})m(?: ?(\d{1,2})s)?(?: ?(\d{1,3})ms)?")
-_DIGITS = re.compile(r"\d{9,13}")
+_ISO = lazy_pattern(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?")
+_WRITTEN = lazy_pattern(
+    r"([A-Za-z]{3,9})\.? (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d)(?::(\d\d))? ?([ap]m)?", re.IGNORECASE
+)
+_STAMPED = lazy_pattern(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?@ ?(\d{1,2})h ?(\d{1,2})m(?: ?(\d{1,2})s)?(?: ?(\d{1,3})ms)?")
+_DIGITS = lazy_pattern(r"\d{9,13}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS = range(10**8, 4_102_444_800)
 """1973 to 2099: a number in here is taken for seconds, a thousand times as large for milliseconds."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from previously.core.json_values import clean
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
+from previously.core.patterns import lazy_pattern
 from previously.core.tokens import MESSAGE_OVERHEAD_TOKENS, estimate_tokens
 from previously.wire.chat import ChatEvents, read_content
 from previously.wire.errors import Redaction, build_failure, collect_error_words, find_retry_after_s
@@ -55,7 +56,7 @@ def build_request(request: ModelRequest, model: str, options: RequestOptions) ->
     return body
 
 
-_TURNED_DOWN = re.compile(
+_TURNED_DOWN = lazy_pattern(
     r"response_format|json_schema|json schema|structured output|grammar|guided_json|guided decoding", re.IGNORECASE
 )
 

@@ -15,6 +15,8 @@ import json
 import re
 from dataclasses import dataclass
 
+from previously.core.patterns import lazy_pattern
+
 MAX_LEADING_BLOCKS = 8
 """More blocks in a row than any model writes; what follows them stays, and a fold will refuse it."""
 
@@ -54,21 +56,21 @@ _ALL = (
     _brackets(r"<unused94>", r"<unused95>"),
 )
 
-_HARMONY = re.compile(r"(?:<\|start\|>\s*assistant\s*)?<\|channel\|>", re.IGNORECASE)
-_HARMONY_FINAL = re.compile(
+_HARMONY = lazy_pattern(r"(?:<\|start\|>\s*assistant\s*)?<\|channel\|>", re.IGNORECASE)
+_HARMONY_FINAL = lazy_pattern(
     r"(?:<\|end\|>\s*)?(?:<\|start\|>\s*assistant\s*)?<\|channel\|>\s*final\b[^<>]{0,60}"
     r"(?:<\|constrain\|>[^<>]{0,60})?<\|message\|>",
     re.IGNORECASE,
 )
-_HARMONY_END = re.compile(r"<\|(?:return|end|call)\|>")
-_HARMONY_LOST = re.compile(r"analysis(?=[A-Z\s])")
-_HARMONY_LOST_FINAL = re.compile(r"assistant\s?final(?=[^a-z])")
+_HARMONY_END = lazy_pattern(r"<\|(?:return|end|call)\|>")
+_HARMONY_LOST = lazy_pattern(r"analysis(?=[A-Z\s])")
+_HARMONY_LOST_FINAL = lazy_pattern(r"assistant\s?final(?=[^a-z])")
 
-_WRAPPED = re.compile(r"<(answer|response|output|final)>(.*)</\1>", re.IGNORECASE | re.DOTALL)
-_RESPONSE_OPENS = re.compile(r"<\|(?:start|begin)_(?:of_)?(?:response|solution)\|>", re.IGNORECASE)
-_RESPONSE_CLOSES = re.compile(r"<\|end_(?:of_)?(?:response|solution)\|>\Z", re.IGNORECASE)
-_ANY_MARK = re.compile(r"[<\[◁]")
-_SPACE = re.compile(r"[\s\ufeff\u200b]*")
+_WRAPPED = lazy_pattern(r"<(answer|response|output|final)>(.*)</\1>", re.IGNORECASE | re.DOTALL)
+_RESPONSE_OPENS = lazy_pattern(r"<\|(?:start|begin)_(?:of_)?(?:response|solution)\|>", re.IGNORECASE)
+_RESPONSE_CLOSES = lazy_pattern(r"<\|end_(?:of_)?(?:response|solution)\|>\Z", re.IGNORECASE)
+_ANY_MARK = lazy_pattern(r"[<\[◁]")
+_SPACE = lazy_pattern(r"[\s\ufeff\u200b]*")
 
 
 def split_reasoning(text: str) -> tuple[str, str]:

@@ -12,8 +12,8 @@ so is an event; a body that is no stream may have `max_body_bytes`; texts are bo
 from __future__ import annotations
 
 import json
-import re
 
+from previously.core.patterns import lazy_pattern
 from previously.wire.chat import ChatEvents
 from previously.wire.reply import MAX_TEXT_BYTES, EventParser, Reply, ReplyFailed, ReplyFold
 
@@ -30,7 +30,7 @@ _MARK = b"\xef\xbb\xbf"
 _BLANKS = b" \t\r\n" + _MARK
 """May stand before the first byte that tells a stream from a body: white space and a byte order mark."""
 
-_BETWEEN = re.compile(r"\s*(?:data:\s*)?")
+_BETWEEN = lazy_pattern(r"\s*(?:data:\s*)?")
 """May stand between two objects on one line."""
 
 _LINE_COST_CHARS = 8

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from previously.core.messages import Message, Role, ToolCall, ToolResult
+from previously.core.patterns import lazy_pattern
 from previously.folds.builtin.shell import (
     Act,
     Touch,
@@ -66,17 +67,20 @@ class AgentDeed:
 
 
 _SORTS = (
-    (Sort.PLAN, re.compile(r"todo|update_?plan|task_?list|write_?plan")),
-    (Sort.RUN, re.compile(r"bash|shell|exec|terminal|run_?(?:command|cmd|in)|^run$|command$|^cmd$|console|powershell")),
-    (Sort.DELETE, re.compile(r"(?:delete|remove)_?file|^delete$|^rm$|unlink")),
+    (Sort.PLAN, lazy_pattern(r"todo|update_?plan|task_?list|write_?plan")),
+    (
+        Sort.RUN,
+        lazy_pattern(r"bash|shell|exec|terminal|run_?(?:command|cmd|in)|^run$|command$|^cmd$|console|powershell"),
+    ),
+    (Sort.DELETE, lazy_pattern(r"(?:delete|remove)_?file|^delete$|^rm$|unlink")),
     (
         Sort.EDIT,
-        re.compile(r"edit|patch|str_?replace|replace|insert|apply_?diff|search_?replace|undo|update_?file|modify"),
+        lazy_pattern(r"edit|patch|str_?replace|replace|insert|apply_?diff|search_?replace|undo|update_?file|modify"),
     ),
-    (Sort.CREATE, re.compile(r"write|create|save|new_?file")),
-    (Sort.READ, re.compile(r"read|view|open|^cat$|get_?file|show_?file|fetch_?file")),
+    (Sort.CREATE, lazy_pattern(r"write|create|save|new_?file")),
+    (Sort.READ, lazy_pattern(r"read|view|open|^cat$|get_?file|show_?file|fetch_?file")),
 )
-_LOOKS = re.compile(
+_LOOKS = lazy_pattern(
     r"grep|glob|search|find|list|^ls$|web|fetch|browse|task$|agent|memory|resource|issue|message|notify|thread|canvas"
 )
 
@@ -85,20 +89,20 @@ _PATH_KEYS = (
     "relative_path", "relative_workspace_path", "target", "uri", "paths", "files",
 )  # fmt: skip
 _COMMAND_KEYS = ("command", "cmd", "script", "code", "commands", "input")
-_PATCHED = re.compile(
+_PATCHED = lazy_pattern(
     r"^(?:\*\*\* (?P<how>Update|Add|Delete) File: (?P<path>[^\n]{1,240})|\*\*\* Move to: (?P<moved>[^\n]{1,240})|"
     r"\+\+\+ (?:b/)?(?P<plus>[^\s]{1,240}))",
     re.M,
 )
 _HOW = {"Update": Act.EDITED, "Add": Act.CREATED, "Delete": Act.DELETED}
-_OPEN_FILE = re.compile(r"\(Open file: (?P<open>[^)\n]{1,240})\)|^\[File: (?P<shown>[^\n(]{1,240}) \(", re.M)
-_OBSERVED = re.compile(
+_OPEN_FILE = lazy_pattern(r"\(Open file: (?P<open>[^)\n]{1,240})\)|^\[File: (?P<shown>[^\n(]{1,240}) \(", re.M)
+_OBSERVED = lazy_pattern(
     r"\(Current directory: [^\n]{0,300}\)\s*(?:bash-\$)?\s*$|^\s*(?:OBSERVATION:|<returncode>|EXECUTION RESULT)"
 )
 _NO_RESULT = "[interrupted"
 """The beginning of a result that stands for one which never came."""
 
-_EDIT_COMMAND = re.compile(r"\s*(?:edit\b|end_of_edit|insert \d)")
+_EDIT_COMMAND = lazy_pattern(r"\s*(?:edit\b|end_of_edit|insert \d)")
 
 
 def is_observation(text: str) -> bool:

@@ -7,11 +7,11 @@ again is not told twice. It is deterministic and linear, and holds no secret.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from previously.core.messages import Message
+from previously.core.patterns import lazy_pattern
 from previously.folds.builtin.agent_log import (
     AgentDeed,
     CommandRun,
@@ -58,7 +58,7 @@ RAN = "Ran "
 _FAILS, _PASSES = "fails: ", "went well"
 _MOST_REQUESTS = 6
 MOST_REMARKS = 24
-_BACKTICKED = re.compile(r"`([^`\n]{1,400})`")
+_BACKTICKED = lazy_pattern(r"`([^`\n]{1,400})`")
 
 
 @dataclass(frozen=True, slots=True)

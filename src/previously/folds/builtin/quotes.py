@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from previously.core.messages import Message
 from previously.core.path import Span
+from previously.core.patterns import lazy_pattern
 from previously.core.quote_lines import PROMISES, parse_line, render_quote, render_speaker, renumber
 from previously.core.scripts import SPACELESS, count_words
 from previously.core.versions import LiveVersion, NewVersion
@@ -68,11 +69,11 @@ _PROMISE_WORDS = (
     r"promet\w*|promesas?|jur[oaó]|juramento|deudas?",
     r"обеща\w*|кля(?:нусь|лся|лась|тв\w*)|поклял\w*|задолж\w*|долг(?:а|у|ом|и|ов)?",
 )
-_PROMISE = re.compile(rf"\b(?:{'|'.join(_PROMISE_WORDS)})\b|約束|誓[いうっ]|借りがある|借金", re.IGNORECASE)
+_PROMISE = lazy_pattern(rf"\b(?:{'|'.join(_PROMISE_WORDS)})\b|約束|誓[いうっ]|借りがある|借金", re.IGNORECASE)
 """Words for promising and owing in English, German, French, Spanish, Russian and Japanese; no grammar around them."""
 
-_WORD = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
-_IS_SPACELESS = re.compile(f"[{SPACELESS}]")
+_WORD = lazy_pattern(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
+_IS_SPACELESS = lazy_pattern(f"[{SPACELESS}]")
 
 
 @dataclass(frozen=True, slots=True)

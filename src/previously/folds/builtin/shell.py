@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from previously.core.patterns import lazy_pattern
 from previously.text.cuts import clip
 
 LONGEST_READ = 6_000
@@ -36,20 +37,20 @@ class Touch:
     act: Act
 
 
-_TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|&&|\|\||>>|[;|&<>\n]|(?:\\.|[^\s;|&<>\"'])+|[\"']", re.S)
-_HEREDOC = re.compile(r"<<-?\s*(?P<quote>[\"']?)(?P<word>\w{1,40})(?P=quote)")
-_REDIRECTED = re.compile(r"\d?>&\d|&>>?\s{0,3}\S{1,200}|\b2>>?\s{0,3}\S{1,200}")
+_TOKEN = lazy_pattern(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|&&|\|\||>>|[;|&<>\n]|(?:\\.|[^\s;|&<>\"'])+|[\"']", re.S)
+_HEREDOC = lazy_pattern(r"<<-?\s*(?P<quote>[\"']?)(?P<word>\w{1,40})(?P=quote)")
+_REDIRECTED = lazy_pattern(r"\d?>&\d|&>>?\s{0,3}\S{1,200}|\b2>>?\s{0,3}\S{1,200}")
 _ENDS = frozenset({"&&", "||", ";", "|", "&", "\n"})
-_ENVIRONMENT = re.compile(r"[A-Za-z_]\w*=\S*")
+_ENVIRONMENT = lazy_pattern(r"[A-Za-z_]\w*=\S*")
 _BEFORE = frozenset("sudo time env nohup exec command xargs npx uvx timeout nice poetry pipenv rye hatch pdm".split())
 _VIA_RUN = frozenset({"uv", "poetry", "pipenv", "rye", "hatch", "pdm"})
 
-_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9_]{0,9}$|\.(?:7z|mp3|mp4|h5|f90)$")
-_NOT_A_PATH = re.compile(r"[*?{}$`=|!^\\()\[\]\"']|://|^-|^@|^s/|^/dev/|^\.{1,2}/?$|^/$|^\d+(?:\.\d+)*$|\.{3}|[,;:]$")
+_EXTENSION = lazy_pattern(r"\.[A-Za-z][A-Za-z0-9_]{0,9}$|\.(?:7z|mp3|mp4|h5|f90)$")
+_NOT_A_PATH = lazy_pattern(r"[*?{}$`=|!^\\()\[\]\"']|://|^-|^@|^s/|^/dev/|^\.{1,2}/?$|^/$|^\d+(?:\.\d+)*$|\.{3}|[,;:]$")
 _NAMES = frozenset(
     "makefile dockerfile license readme procfile gemfile rakefile justfile vagrantfile jenkinsfile".split()
 )
-_DOMAIN = re.compile(r"^[\w\-]+(?:\.[\w\-]+)*\.(?:com|org|net|io|dev|ai)$", re.I)
+_DOMAIN = lazy_pattern(r"^[\w\-]+(?:\.[\w\-]+)*\.(?:com|org|net|io|dev|ai)$", re.I)
 
 _READERS = frozenset("cat head tail less more nl bat view open xxd od tac".split())
 _RUNNERS = frozenset("python python3 node deno bun ruby perl php bash sh zsh pytest lua rscript tsx ts-node".split())
@@ -194,7 +195,7 @@ def only_looks(command: str) -> bool:
     return True
 
 
-_MATTERS = re.compile(
+_MATTERS = lazy_pattern(
     r"\b(?:pytest|unittest|tox|nox|npm|yarn|pnpm|bun|cargo|go|make|mvn|gradle|gradlew|ctest|cmake|ruff|mypy|"
     r"pyright|eslint|"
     r"tsc|jest|vitest|pip|pip3|uv|poetry|docker|terraform|kubectl|alembic|rake|rails|rspec|dotnet|python|python3|"
@@ -228,25 +229,25 @@ LOOKED_AT = 12_000
 
 LONGEST_ERROR = 300
 
-_EXIT = re.compile(
+_EXIT = lazy_pattern(
     r"(?:exit(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)[:= ]{1,3}|<returncode>\s{0,3}|returncode[:= ]{1,3}|"
     r"\"exit_?code\": ?|process exited with code )(?P<code>-?\d{1,5})",
     re.I,
 )
-_SOME_FAILED = re.compile(
+_SOME_FAILED = lazy_pattern(
     r"\b(?P<count>\d{1,6}) (?:failed|failing|failures?|errors?)\b|\bfailures?[:=] ?(?P<other>\d{1,6})", re.I
 )
-_TRACEBACK = re.compile(
+_TRACEBACK = lazy_pattern(
     r"^Traceback \(most recent call last\):|^[ \t]{0,20}(?:panic: |thread '[^'\n]{0,80}' panicked)", re.M
 )
 
-_EXCEPTION = re.compile(
+_EXCEPTION = lazy_pattern(
     r"^(?:E\s{1,8}|\W{0,6})?(?P<error>(?:[A-Za-z_][\w.]{0,80}(?:Error|Exception|Warning|Interrupt|Exit|Failure)|"
     r"AssertionError)"
     r"(?:: [^\n]{0,400})?)\s{0,20}$",
     re.M,
 )
-_SAID = re.compile(
+_SAID = lazy_pattern(
     r"^[^\S\n]{0,20}(?P<error>"
     r"(?:[\w./\\\-]{1,160}(?::\d{1,6}){1,2}:? ?-? ?)?(?:fatal )?error(?: ?\[?[A-Z]{0,4}\d{1,6}\]?)?: [^\n]{1,400}"
     r"|[\w./\\\-]{1,160}\(\d+,\d+\): error [^\n]{1,400}"
@@ -260,14 +261,14 @@ _SAID = re.compile(
     r")[^\S\n]{0,20}$",
     re.M | re.I,
 )
-_REFUSED = re.compile(
+_REFUSED = lazy_pattern(
     r"(?:error|fail(?:ed|ure)?|cannot|can't|could not|couldn't|unable|invalid|no such|not found|no match|denied|"
     r"rejected|"
     r"your proposed edit has introduced|old_string|search (?:text|string) not found|the edit was not|traceback|"
     r"interrupted)",
     re.I,
 )
-_EXPECTED = re.compile(r"\b0 (?:failed|failures?|errors?)|no errors", re.I)
+_EXPECTED = lazy_pattern(r"\b0 (?:failed|failures?|errors?)|no errors", re.I)
 
 
 def cut_ends(text: str) -> str:
@@ -322,13 +323,13 @@ def _said(text: str) -> str | None:
     return (strong or errors)[-1 if not strong else 0] if errors else None
 
 
-_PROMPT = re.compile(
+_PROMPT = lazy_pattern(
     r"\s*(?:\(Open file: .*|\(Current directory: .*|bash-\$|</?\w+>|<returncode>.*|[=\-*~_\s]*|"
     r"\[Process.*|Exit code.*)\s*",
     re.I,
 )
 
-_SAYS_NOTHING = re.compile(
+_SAYS_NOTHING = lazy_pattern(
     r"(?:your command ran successfully and did not produce any output|\(no output\)|no output|warning: |"
     r"\[notice\])",
     re.I,
@@ -346,7 +347,7 @@ def find_last_line(output: str) -> str:
     return ""
 
 
-_COMMITTED = re.compile(r"^\[[\w./#\-]{1,120}(?: \([\w -]{1,40}\))? [0-9a-f]{7,40}\] [^\n]{1,200}$", re.M)
+_COMMITTED = lazy_pattern(r"^\[[\w./#\-]{1,120}(?: \([\w -]{1,40}\))? [0-9a-f]{7,40}\] [^\n]{1,200}$", re.M)
 
 
 def find_telling_line(output: str) -> str:

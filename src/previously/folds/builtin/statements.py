@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from previously.core.messages import Message, Role
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
 from previously.folds.builtin.agent_log import is_observation
 from previously.folds.conversation.pins import read_user_words
@@ -28,16 +29,16 @@ _TELLING = 8
 """Words from which on a statement of no known sort is worth keeping."""
 _READ = 12_000
 
-_FENCE = re.compile(r"```[^`]*(?:```|\Z)")
-_HEADS = re.compile(r"^\s*(?:#{1,6}\s+|\*\*[^*\n]{1,60}\*\*:?\s*$)")
-_OPENING = re.compile(
+_FENCE = lazy_pattern(r"```[^`]*(?:```|\Z)")
+_HEADS = lazy_pattern(r"^\s*(?:#{1,6}\s+|\*\*[^*\n]{1,60}\*\*:?\s*$)")
+_OPENING = lazy_pattern(
     r"(?:(?:great|perfect|excellent|good|ok(?:ay)?|alright|done|wonderful|nice|ah|hmm|oh no|gut|super)[!.,:]+\s+|"
     r"now,\s+|so,\s+)+",
     re.I,
 )
-_BULLET = re.compile(r"^[\s\-*•\d.)>]+(?=\S)")
+_BULLET = lazy_pattern(r"^[\s\-*•\d.)>]+(?=\S)")
 
-_FINISHED = re.compile(
+_FINISHED = lazy_pattern(
     r"(?:I(?:['’]ve| have)|we(?:['’]ve| have)) (?:now |successfully |also |just )*(?!not |to |been asked|a |no |"
     r"the |found|located|looked|seen|noticed|reviewed|read |learned|identified)\w+|"
     r"(?:I |we )?successfully \w+|"
@@ -54,13 +55,13 @@ _FINISHED = re.compile(
     r"(?:я )?(?:исправил|добавил|создал|удалил|обновил|реализовал)\w*|已(?:经)?(?:修复|添加|完成|更新|创建|删除|实现)",
     re.I,
 )
-_NOT_YET = re.compile(
+_NOT_YET = lazy_pattern(
     r"\b(?:let me|let['’]s|i['’]ll|i will|we['’]ll|we should|i should|need to|going to|if|once|when|unless|would|"
     r"could|might)\b|"
     r"haven['’]t|hasn['’]t|not been|(?:is|are|was|were) not\b",
     re.I,
 )
-_DECIDED = re.compile(
+_DECIDED = lazy_pattern(
     r"\b(?:I|we)(?:['’]ll| will) (?:use|go with|keep|stick (?:to|with)|take|switch to|base|rely|leave|store|avoid)\b|"
     r"\b(?:I|we)?(?:['’]ve| have)? ?(?:decided|chose|chosen|opted|settled) (?:to|on|for|against)\b|"
     r"\blet['’]s (?:use|go with|keep|stick)\b(?! (?:the )?`?\w+`?(?: command| tool)? to (?:see|find|locate|look|"
@@ -75,12 +76,12 @@ _DECIDED = re.compile(
     r"决定|改用|代わりに",
     re.I,
 )
-_LOOKS_FIRST = re.compile(
+_LOOKS_FIRST = lazy_pattern(
     r"(?:first,? |now,? |next,? )?(?:let me|let['’]s|i['’]ll|i will|i need to|i['’]m going to) (?:\w+ )?(?:look|check|"
     r"see|read|open|run|search|find|list|view|try|start|begin|explore|examine|inspect|locate)\b",
     re.I,
 )
-_CAUSE = re.compile(
+_CAUSE = lazy_pattern(
     r"\broot cause\b|\bthe (?:issue|problem|bug|error|failure|culprit|cause)\b.{0,60}\b(?:is|was|comes|stems|"
     r"occurs|lies|seems)\b|"
     r"\bcaused by\b|\b(?:error|fail\w*|issue|bug|problem|crash\w*|exception)\b.{0,80}\bdue to\b|\bturns out\b|"
@@ -88,13 +89,13 @@ _CAUSE = re.compile(
     r"\bпричина\b|原因是|原因は",
     re.I,
 )
-_NO_CAUSE = re.compile(
+_NO_CAUSE = lazy_pattern(
     r"\b(?:let me|let['’]s|i['’]ll|next step|will (?:attempt|try)|now that|in the edit|(?:is|are|has been|"
     r"have been) (?:now )?"
     r"(?:fixed|resolved|solved))\b",
     re.I,
 )
-_GAVE_UP = re.compile(
+_GAVE_UP = lazy_pattern(
     r"\b(?:didn['’]t|did not|doesn['’]t|does not|won['’]t) (?:work|help|fix|solve|resolve|compile)\b|"
     r"\b(?:approach|attempt|fix|change|patch|solution|workaround) (?:failed|fails|broke|breaks|is wrong|was wrong|"
     r"caused)\b|"
@@ -105,20 +106,20 @@ _GAVE_UP = re.compile(
     r"не (?:сработал|помог)\w*)|没有(?:用|效果)|うまくいかな",
     re.I,
 )
-_NEXT = re.compile(
+_NEXT = lazy_pattern(
     r"(?:next(?: up)?[,:]|next,? (?:i|we|let)|(?:the )?next steps?\b|remaining[: ]|still (?:need|to do|missing|"
     r"open)|todo[: ]|"
     r"(?:i|we) (?:still )?need to\b|after that|als nächstes|noch (?:zu tun|offen)|ensuite|a continuación|"
     r"em seguida|далее|接下来|次に)",
     re.I,
 )
-_INTENDS = re.compile(
+_INTENDS = lazy_pattern(
     r"\b(?:let me|let['’]s|i['’]ll|i will|i['’]m going to|i am going to|we['’]ll|now i|we can now|we should now|"
     r"lass mich|ich werde|je vais|voy a|vou)\b|"
     r"让我|我来|ましょう",
     re.I,
 )
-_STUCK = re.compile(
+_STUCK = lazy_pattern(
     r"\b(?:blocked (?:by|on|until)|i(?:['’]m| am) (?:blocked|stuck|waiting)|waiting for (?:you|your|the user)|"
     r"cannot proceed|can['’]t proceed|"
     r"need(?:s)? your (?:input|decision|approval|permission|help)|please (?:provide|confirm|tell me|let me know))\b|"
@@ -247,25 +248,25 @@ class Request:
     text: str
 
 
-_PROMPT = re.compile(r"\n\(Open file: [^\n]*\)|\n\(Current directory: [^\n]*\)|\nbash-\$[ \t]*$")
-_CODE = re.compile(r"```[^`]*(?:```|\Z)|^(?: {4}|\t)[^\n]*\n?", re.M)
-_TAG = re.compile(r"^[ \t]*</?[a-z][\w\-]{0,40}>[ \t]*$", re.M | re.I)
-_SLIGHT = re.compile(
+_PROMPT = lazy_pattern(r"\n\(Open file: [^\n]*\)|\n\(Current directory: [^\n]*\)|\nbash-\$[ \t]*$")
+_CODE = lazy_pattern(r"```[^`]*(?:```|\Z)|^(?: {4}|\t)[^\n]*\n?", re.M)
+_TAG = lazy_pattern(r"^[ \t]*</?[a-z][\w\-]{0,40}>[ \t]*$", re.M | re.I)
+_SLIGHT = lazy_pattern(
     r"(?:yes|yep|ok(?:ay)?|sure|thanks?(?: you)?|great|good|perfect|nice|go(?: on| ahead)?|continue|proceed|do it|"
     r"please|"
     r"ja|danke|weiter|gut|oui|merci|sí|si|gracias|sim|obrigado|да|спасибо|hi|hello|hey|hallo|bonjour|hola)"
     r"(?:[ ,.!]+(?:please|thanks?|continue|go ahead|there|do it|ahead|bitte))*[ .!]*",
     re.I,
 )
-_MARKED = re.compile(
+_MARKED = lazy_pattern(
     r"^[ \t]*(?:ISSUE|TASK|GOAL|PROBLEM|REQUEST|OBJECTIVE|AUFGABE)[ \t]*:[ \t]*$|^[ \t]*<(?:pr_description|issue|"
     r"task|"
     r"problem_statement|request|objective|user_query)>[ \t]*$",
     re.M,
 )
-_MARK_ENDS = re.compile(r"^[ \t]*(?:INSTRUCTIONS?|IMPORTANT[\w ]{0,20}|TIPS|NOTES?)[ \t]*:|^[ \t]*</\w", re.M)
-_HEADING = re.compile(r"#{1,6} .{1,80}|\*\*[^*]{1,80}\*\*:?|__[^_]{1,80}__:?|[A-Z ]{4,40}:")
-_GREETING = re.compile(r"(?:hi|hello|hey|hallo|dear)\b[^.!?\n]{0,30}[.!,]?", re.I)
+_MARK_ENDS = lazy_pattern(r"^[ \t]*(?:INSTRUCTIONS?|IMPORTANT[\w ]{0,20}|TIPS|NOTES?)[ \t]*:|^[ \t]*</\w", re.M)
+_HEADING = lazy_pattern(r"#{1,6} .{1,80}|\*\*[^*]{1,80}\*\*:?|__[^_]{1,80}__:?|[A-Z ]{4,40}:")
+_GREETING = lazy_pattern(r"(?:hi|hello|hey|hallo|dear)\b[^.!?\n]{0,30}[.!,]?", re.I)
 
 
 def read_requests(messages: Sequence[Message]) -> list[Request]:
@@ -319,7 +320,7 @@ def find_goal(text: str) -> str:
     return clip(line, LONGEST_GOAL)
 
 
-_ANYWHERE = re.compile(
+_ANYWHERE = lazy_pattern(
     r"\b(?:must(?:n['’]?t)?|never|always|do not|don['’]?t|make sure|ensure|required|requirement|forbidden|"
     r"not allowed|"
     r"only (?:use|change|edit|touch|when|if|the|in|one)|cannot use|can['’]t use|no (?:new|more|other|external) |"
@@ -339,12 +340,12 @@ _ANYWHERE = re.compile(
     r"|必须|不要|不能|禁止|务必|应该|请用|只能|必ず|ないで|してはいけ|禁止|べき|使ってください",
     re.I,
 )
-_AT_THE_START = re.compile(
+_AT_THE_START = lazy_pattern(
     r"[\s\-*•\d.)#>]*(?:please |also |and |but |remember[:,]? ?(?:to |that )?|note[:,]? |btw,? )?"
     r"(?:use|keep|avoid|follow|stick|write|put|name|call|run|add tests|target|support|treat|respect|leave|no )\b",
     re.I,
 )
-_NO_RULE = re.compile(
+_NO_RULE = lazy_pattern(
     r"\b(?:i|we|they|it|he|she|that|this|which|who|users?|you|there)\s+(?:really |just |also |still |probably )?"
     r"(?:don['’]?t|do not|doesn['’]t|never|always|only)\b(?! (?:use|change|touch|edit|add|want|commit|push|delete|"
     r"remove|break))",
@@ -370,7 +371,7 @@ def _is_rule(line: str) -> bool:
     return bool(_AT_THE_START.match(line) or _ANYWHERE.search(_NO_RULE.sub(" ", line)))
 
 
-_URL = re.compile(r"https?://[^\s<>\"'`)\]]{4,200}")
+_URL = lazy_pattern(r"https?://[^\s<>\"'`)\]]{4,200}")
 
 
 def find_links(text: str) -> list[str]:
@@ -378,8 +379,8 @@ def find_links(text: str) -> list[str]:
     return list(dict.fromkeys(one.rstrip(".,;:") for one in _URL.findall(text)))
 
 
-_EXAMPLE = re.compile(r"(?:such as|e\.g\.|for example) (\S{1,120})", re.I)
-_FILE = re.compile(
+_EXAMPLE = lazy_pattern(r"(?:such as|e\.g\.|for example) (\S{1,120})", re.I)
+_FILE = lazy_pattern(
     r"(?<![\w/.@:\-])(?:[\w.\-~@+]{0,80}/){0,20}[\w.\-@+]{1,80}\.(?:py|pyi|ipynb|js|mjs|cjs|jsx|ts|"
     r"tsx|vue|svelte|"
     r"md|rst|txt|json|jsonl|ya?ml|toml|ini|cfg|conf|env|lock|html?|css|scss|c|h|cc|cpp|hpp|cs|rs|go|java|kt|swift|"

@@ -10,7 +10,6 @@ A reason is one sentence, which is told to the model, and it holds no more than 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from math import floor
 
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
 from previously.core.model_io import ModelReply
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
 from previously.core.versions import Kind
 from previously.folds.checks import shape
@@ -216,10 +216,10 @@ LONG_RUN = 40
 SPOKEN = 0.6
 """The share of speech that the story does not have from which on an answer plays on instead of telling."""
 
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"[ \t>*_\[\"]{0,4}(?P<name>[^\s:：*_\[\]\"“「][^:：\n\"“「]{0,40}?)[\]*_\"]{0,3}[ \t]*[:：](?![\d/])"
 )
-_GESTURE = re.compile(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
+_GESTURE = lazy_pattern(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
 
 
 def copies_story(material: CheckMaterial, text: str) -> bool:

@@ -10,42 +10,43 @@ from __future__ import annotations
 import re
 
 from previously.core.json_values import clean
+from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
 
 _NAMES = (
     r"(?:think|thinking|thoughts?|reasoning|reason|reflection|reflect|analysis|scratchpad|inner_monologue|cot|"
     r"seed:think)"
 )
-_OPEN = re.compile(rf"(?<!\s)\s*(?:<\|?{_NAMES}\|?>|\[{_NAMES}\]|◁think▷|<｜thinking｜>)", re.I)
-_CLOSE = re.compile(
+_OPEN = lazy_pattern(rf"(?<!\s)\s*(?:<\|?{_NAMES}\|?>|\[{_NAMES}\]|◁think▷|<｜thinking｜>)", re.I)
+_CLOSE = lazy_pattern(
     rf"(?:</\|?{_NAMES}\|?>|<\|/{_NAMES}\|>|<\|end_?of_?{_NAMES}\|>|<\|{_NAMES}_end\|>|\[/{_NAMES}\]|◁/think▷|"
     rf"<｜/thinking｜>)\s*",
     re.I,
 )
-_CHANNEL = re.compile(r"\s*<\|channel\|>", re.I)
-_FINAL = re.compile(r"<\|channel\|>\s*final\s*(?:<\|message\|>)?", re.I)
+_CHANNEL = lazy_pattern(r"\s*<\|channel\|>", re.I)
+_FINAL = lazy_pattern(r"<\|channel\|>\s*final\s*(?:<\|message\|>)?", re.I)
 _MOST_BLOCKS = 4
 
-_TOOL_CALL = re.compile(
+_TOOL_CALL = lazy_pattern(
     r"\s*(?:```(?:json|tool_code|tool_call)\s*)?(?:<tool_call|<function|<\|python_tag\||<tool_use|<｜tool|\[TOOL_CALL|"
     r"Action:\s|Tool:\s|functions\.\w|[{\[\s]*\"(?:name|tool_calls|function|tool|action|arguments|command|id)\"\s*:|"
     r"[a-z_]{3,40}\([a-z_]{1,40}\s*=|```tool_)",
     re.I,
 )
-_TOOL_MARKUP = re.compile(r"</?(?:tool_call|function_call|tool_use|invoke)s?[> ]", re.I)
-_INVISIBLE = re.compile("[\ufeff\u200b\u200e\u200f\u2060\u00ad\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
+_TOOL_MARKUP = lazy_pattern(r"</?(?:tool_call|function_call|tool_use|invoke)s?[> ]", re.I)
+_INVISIBLE = lazy_pattern("[\ufeff\u200b\u200e\u200f\u2060\u00ad\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _END_TOKEN = (
     r"(?:<\|?/?(?:s|eos|bos|im_end|im_start|eot_id|eot|end|end_of_text|endoftext|end_of_turn|start_of_turn)\|?>|"
     r"\[/?INST\]|</?｜(?:begin▁of▁sentence|end▁of▁sentence|User|Assistant)｜>)"
 )
-_FIRST = re.compile(rf"(?:\s*{_END_TOKEN})+")
-_LAST = re.compile(rf"(?:\s*{_END_TOKEN})+\Z|\s*\n\s*(?:-{{3,}}|\*{{3,}})\Z")
+_FIRST = lazy_pattern(rf"(?:\s*{_END_TOKEN})+")
+_LAST = lazy_pattern(rf"(?:\s*{_END_TOKEN})+\Z|\s*\n\s*(?:-{{3,}}|\*{{3,}})\Z")
 _EDGE = 200
 """Characters of the end in which such marks are looked for."""
 
-_FENCE = re.compile(r"\s*(?P<mark>```+|~~~+)[ \t]*[\w-]{0,20}[ \t]*\n(?P<body>.*?)\n?[ \t]*(?P=mark)\s*", re.S)
-_WRAPPER = re.compile(r"\s*<(?P<tag>[A-Za-z][\w-]{0,30})>\s*(?P<body>.*?)\s*</(?P=tag)>\s*", re.S)
-_LABEL = re.compile(
+_FENCE = lazy_pattern(r"\s*(?P<mark>```+|~~~+)[ \t]*[\w-]{0,20}[ \t]*\n(?P<body>.*?)\n?[ \t]*(?P=mark)\s*", re.S)
+_WRAPPER = lazy_pattern(r"\s*<(?P<tag>[A-Za-z][\w-]{0,30})>\s*(?P<body>.*?)\s*</(?P=tag)>\s*", re.S)
+_LABEL = lazy_pattern(
     r"(?:#{1,6}[ \t]*|\*\*|__|【)?(?:(?:updated|new|revised|story) )?(?:recap|summary|synopsis|zusammenfassung|résumé|"
     r"resumen|resumo|краткое содержание|пересказ|あらすじ|要約|摘要|总结)(?: so far)?"
     r"(?:(?:\*\*|__|】)?[ \t]*[:：](?:\*\*|__)?[ \t]*|(?:\*\*|__|】)?[ \t]*\n)",
@@ -101,17 +102,17 @@ def tidy_answer(text: str) -> str:
     return text
 
 
-_BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪●・][ \t]+|[•●・](?=\S)|\(?\d{1,2}[.)][ \t]+)\S")
-_HEADING = re.compile(
+_BULLET = lazy_pattern(r"[ \t]*(?:[-*•‣◦▪●・][ \t]+|[•●・](?=\S)|\(?\d{1,2}[.)][ \t]+)\S")
+_HEADING = lazy_pattern(
     r"[ \t]*(?:#{1,6}[ \t]+\S|\*\*[^*\n]{1,60}\*\*:?[ \t]*$|【[^】\n]{1,30}】[ \t]*$|[=-]{4,}[ \t]*$|"
     r"[^\s.!?。！？:：\"“「][^.!?。！？:：\"“「\n]{0,40}[:：][ \t]*$)"
 )
-_FIELD = re.compile(
+_FIELD = lazy_pattern(
     r"[ \t]*(?:\*\*)?[^\W\d_][\w.'’/&()-]{0,30}(?: [\w.'’/&()-]{1,30}){0,2}(?:[ \t]*[:：=](?:\*\*)?|[ ][-–—])"
     r"[ \t]*(?![\s\"“„«「『])"
 )
-_TABLE = re.compile(r"[ \t]*\|.*\|[ \t]*$")
-_TAG = re.compile(r"</?[A-Za-z_][\w:-]{0,40}(?:\s[^<>\n]{0,200})?/?>")
+_TABLE = lazy_pattern(r"[ \t]*\|.*\|[ \t]*$")
+_TAG = lazy_pattern(r"</?[A-Za-z_][\w:-]{0,40}(?:\s[^<>\n]{0,200})?/?>")
 
 
 def find_structure(text: str, story: str) -> str | None:

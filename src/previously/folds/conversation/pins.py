@@ -12,33 +12,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from previously.core.messages import Image, Message, Role, Text, ToolResult
+from previously.core.patterns import lazy_pattern
 
 REMINDER = "system-reminder"
 """A block in which clients put rules and much else."""
 
-RULES_TAG = re.compile(r"(?:.*[_-])?(?:instructions?|rules?)|(?:agents|claude|gemini)[._-]?md", re.IGNORECASE)
+RULES_TAG = lazy_pattern(r"(?:.*[_-])?(?:instructions?|rules?)|(?:agents|claude|gemini)[._-]?md", re.IGNORECASE)
 """The names of blocks that hold rules."""
 
-RULES_HEADING = re.compile(r"\s*#+ (?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b[^\n]*(?:\n|$)\s*", re.IGNORECASE)
+RULES_HEADING = lazy_pattern(r"\s*#+ (?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b[^\n]*(?:\n|$)\s*", re.IGNORECASE)
 """The line over rules that names their file."""
 
 _ANYWHERE = rf"{REMINDER}|environment_details|ide_(?:opened_file|selection|diagnostics)"
-_TAG = re.compile(
+_TAG = lazy_pattern(
     rf"{_ANYWHERE}|environment_context|local-command-[\w-]+|bash-[\w-]+|command-(?:name|message|args|contents)|"
     r"task-notification|subagent_notification|turn_aborted|permissions instructions|skills?(?:[_-][\w-]+)?|"
     r"user-prompt-submit-hook",
     re.I,
 )
-_INSIDE = re.compile(rf"<({_ANYWHERE})>[\s\S]*?(?:</\1>|\Z)")
-_LINE = re.compile(
+_INSIDE = lazy_pattern(rf"<({_ANYWHERE})>[\s\S]*?(?:</\1>|\Z)")
+_LINE = lazy_pattern(
     r"\s*(?:\[Request interrupted by user[^\]\n]{0,80}\]|Caveat: The messages below were generated[^\n]*)", re.I
 )
-_WHOLE = re.compile(
+_WHOLE = lazy_pattern(
     r"\s*(?:This session is being continued from a previous conversation|Here is a demonstration of how to|"
     r"#+ AGENTS\.md instructions\b)",
     re.I,
 )
-_OPENING = re.compile(r"\s*<(?P<tag>permissions instructions|[A-Za-z][\w.-]*)(?:\s[^<>]*)?>", re.I)
+_OPENING = lazy_pattern(r"\s*<(?P<tag>permissions instructions|[A-Za-z][\w.-]*)(?:\s[^<>]*)?>", re.I)
 
 
 def read_user_words(message: Message) -> str:
@@ -86,7 +87,7 @@ def _after_attached(text: str, at: int) -> int:
             return len(text) if opened and _TAG.fullmatch(opened["tag"]) else at
 
 
-_RULES_FILE = re.compile(r"\b(?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b|^# claudeMd\b|\.cursorrules\b", re.MULTILINE)
+_RULES_FILE = lazy_pattern(r"\b(?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b|^# claudeMd\b|\.cursorrules\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from previously.core.patterns import lazy_pattern
+
 PRIVATE_KEY, API_KEY, TOKEN, PASSWORD, SECRET = "private key", "api key", "token", "password", "secret"
 
 
@@ -21,13 +23,13 @@ def mark_secret(kind: str) -> str:
 _START = r"(?<![A-Za-z0-9_\-])"
 """No pattern starts inside a run of characters that it could go on reading: that keeps the search linear."""
 
-_PEM = re.compile(
+_PEM = lazy_pattern(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"|(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])*)*)"
 )
-_JWT = re.compile(_START + r"eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?")
-_KEYS = re.compile(
+_JWT = lazy_pattern(_START + r"eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?")
+_KEYS = lazy_pattern(
     _START + r"(?:"
     r"sk-(?:ant|proj|or|svcacct|admin|lf)-[A-Za-z0-9_\-]{12,}|sk-[A-Za-z0-9]{20,}(?![A-Za-z0-9_\-])|"
     r"[spr]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9]{16,}|"
@@ -41,12 +43,12 @@ _KEYS = re.compile(
     r"AGE-SECRET-KEY-1[A-Z0-9]{20,}|\d{8,10}:AA[A-Za-z0-9_\-]{30,}"
     r")"
 )
-_BEARER = re.compile(
+_BEARER = lazy_pattern(
     r"(?<![A-Za-z0-9])(bearer|authorization\\?[\"']?\s{0,2}[:=]\s{0,2}\\?[\"']?(?:basic|token|digest))"
     r"\s{1,3}([A-Za-z0-9._~+/=\-]{12,})",
     re.I,
 )
-_IN_URL = re.compile(r"(?<=://)([^\s/:@'\"<>\[\]]{0,100}):([^\s/@'\"<>\[\]]{1,200})@(?=[A-Za-z0-9\[])")
+_IN_URL = lazy_pattern(r"(?<=://)([^\s/:@'\"<>\[\]]{0,100}):([^\s/@'\"<>\[\]]{1,200})@(?=[A-Za-z0-9\[])")
 
 _WEAK = r"(?:cookie|session[_\-]?id|signature|credentials?|\bkey|\bauth)"
 _STRONG = (
@@ -54,7 +56,7 @@ _STRONG = (
     r"|secret|token|jwt|passcode)"
 )
 _PASS = r"(?:password|passwort|passwd|passphrase|contraseña|mot de passe|пароль|密码|\bpwd|_pwd|_pass)"
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     rf"(?:(?P<pass>{_PASS})|(?P<strong>{_STRONG})|(?P<weak>{_WEAK}))"
     r"(?:[_\-](?:prod|dev|test|live|staging|value|base|key|\d{1,3}))?(?P<end>)"
     r"(?P<between>\\?[\"'`]?\s{0,3}(?:=>|:=|[:=：])\s{0,3}|\s{1,2}(?:is|ist|lautet)\s{1,2}|\s)"
@@ -70,41 +72,41 @@ _NAMES = (
 )  # fmt: skip
 """Without one of these there is no name: to look for them first is many times as fast."""
 
-_USER_FLAG = re.compile(
+_USER_FLAG = lazy_pattern(
     r"(?<![\w\-])(?P<before>(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'/]{1,64}:)(?P<value>[^\s\"'`/]{3,200})"
 )
-_GLUED_FLAG = re.compile(r"(?<=\s)(?P<before>-p[\"']?)(?P<value>[^\s\"'`]{3,200})")
-_SSHPASS = re.compile(r"\b(?P<before>sshpass\s{1,4}-p\s{0,4}[\"']?)(?P<value>[^\s\"'`]{3,200})")
-_NETRC = re.compile(
+_GLUED_FLAG = lazy_pattern(r"(?<=\s)(?P<before>-p[\"']?)(?P<value>[^\s\"'`]{3,200})")
+_SSHPASS = lazy_pattern(r"\b(?P<before>sshpass\s{1,4}-p\s{0,4}[\"']?)(?P<value>[^\s\"'`]{3,200})")
+_NETRC = lazy_pattern(
     r"\b(?P<before>(?:machine\s{1,20}[^\s]{1,200}|default)\s{1,20}login\s{1,20}[^\s]{1,200}\s{1,20}password\s{1,20})"
     r"(?P<value>[^\s]{3,200})"
 )
 _LINE_BEFORE = 300
 """Characters before a flag in which its program is looked for."""
 
-_CURL, _MYSQL = re.compile(r"\bcurl\b"), re.compile(r"\b(?:mysql|mariadb)[\w\-]{0,20}\s[^|;&]*$")
-_NEXT_SETTING = re.compile(r";\s?[A-Z][A-Za-z ]{1,40}=")
-_PROSE = re.compile(
+_CURL, _MYSQL = lazy_pattern(r"\bcurl\b"), lazy_pattern(r"\b(?:mysql|mariadb)[\w\-]{0,20}\s[^|;&]*$")
+_NEXT_SETTING = lazy_pattern(r";\s?[A-Z][A-Za-z ]{1,40}=")
+_PROSE = lazy_pattern(
     r"\b(?:the|is|are|be|must|should|at|least|of|to|in|on|for|not|your|enter|please|characters?|see|and|or|with)\b",
     re.I,
 )
-_NO_PASSWORD = re.compile(
+_NO_PASSWORD = lazy_pattern(
     r"incorrect|invalid|wrong|missing|empty|hidden|masked|disabled|enabled|failed|changed|updated|unset|default|"
     r"unknown|accepted|rejected|correct|valid|text|expired|denied|prompt|yes|unchanged|weak|strong",
     re.I,
 )
-_FLAG = re.compile(r"(?<![\w\-])--?[\w\-]{0,30}$")
-_PLACEHOLDER = re.compile(
+_FLAG = lazy_pattern(r"(?<![\w\-])--?[\w\-]{0,30}$")
+_PLACEHOLDER = lazy_pattern(
     r"[\[({<$%*#&@].*|(?:your|example|placeholder|redacted|dummy|fake)[\w.\-]*|x{3,}|\.{3,}|-+|"
     r"(?:changeme|string|secretstr|bytes|none|null|true|false|undefined|optional|required|object|number|void|password|"
     r"passwd|secret|token|bearer|basic|test)[?!]?",
     re.I,
 )
-_PLAIN_WORD = re.compile(r"[A-Za-z_\-.]+")
-_CODE = re.compile(r"[()\[\]{}<>|;]|::|->|\.[A-Za-z_]")
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
-_NUMBER = re.compile(r"[\d.,:_%/+\-]+(?:ms|s|k|kb|mb|gb)?", re.I)
-_EXTENSION = re.compile(r"/[^/]*\.\w{1,5}(?::\d+)?$")
+_PLAIN_WORD = lazy_pattern(r"[A-Za-z_\-.]+")
+_CODE = lazy_pattern(r"[()\[\]{}<>|;]|::|->|\.[A-Za-z_]")
+_UUID = lazy_pattern(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
+_NUMBER = lazy_pattern(r"[\d.,:_%/+\-]+(?:ms|s|k|kb|mb|gb)?", re.I)
+_EXTENSION = lazy_pattern(r"/[^/]*\.\w{1,5}(?::\d+)?$")
 _ENDS = ".,;:!?)]}>"
 
 

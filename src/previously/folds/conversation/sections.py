@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Final
 
+from previously.core.patterns import lazy_pattern
+
 TITLES: Final = {
     "goal": "Goal",
     "constraints": "Constraints & Preferences",
@@ -71,13 +73,13 @@ _FIELD_OF: Final = {
     **{title.casefold(): field for field, title in TITLES.items()},
 }
 
-_ANNOUNCES = re.compile(
+_ANNOUNCES = lazy_pattern(
     r"\b(?:summary|brief|recap|template|conversation|overview|zusammenfassung|résumé|resumen|resumo|riassunto)\b"
     r"|摘要|总结|要約|сводка",
     re.I,
 )
 _AROUND = " \t*_#:：.-–—"
-_NUMBER = re.compile(r"(?:\d{1,2}|[ivx]{1,4})[.)]\s+", re.I)
+_NUMBER = lazy_pattern(r"(?:\d{1,2}|[ivx]{1,4})[.)]\s+", re.I)
 
 
 def find_field(title: str) -> str | None:
@@ -113,13 +115,13 @@ _NOTHING = frozenset(
     "(none) none none. (none). n/a (n/a) (empty) (nothing) nothing (keine) keine (aucun) (ninguno) (нет) "
     "无 (无) （无） なし (なし) （なし）".split()
 ) | {"(none yet)", "none yet", "(none yet)."}
-_MARKS = re.compile(r"(?:[-*+•‣◦▪●・–](?:\s+|$))+")
-_FAILED_WORDS = re.compile(
+_MARKS = lazy_pattern(r"(?:[-*+•‣◦▪●・–](?:\s+|$))+")
+_FAILED_WORDS = lazy_pattern(
     r"(?:\*\*|__)?(?:tried(?:,| and| but)? ?(?:did not work|didn['’]t work|failed|without success)|"
     r"failed(?: approach| attempt)?|did not work|dead end)(?:\*\*|__)?\s*[:：–—-]\s*(?:\*\*|__)?\s*",
     re.I,
 )
-_NEWEST_WORDS = re.compile(
+_NEWEST_WORDS = lazy_pattern(
     r"(?:\*\*|__)?(?:newest|latest) request(?: before the newest messages)?(?:\*\*|__)?\s*[:：]\s*(?:\*\*|__)?\s*", re.I
 )
 """The same as models and earlier briefs word it."""
@@ -198,13 +200,13 @@ def render_brief(brief: Brief) -> str:
     return "\n".join(lines).strip()
 
 
-_BULLET = re.compile(r"(?P<indent>\s*)(?:[-*+•‣◦▪●・–](?:\s+|$)|\(?\d{1,3}[.)]\s+)(?P<text>.*)")
-_HASHES = re.compile(r"\s{0,3}#{1,6}(?P<title>.*)", re.S)
-_BOLD = re.compile(r"\s{0,3}(?P<mark>\*\*|__)(?P<title>[^*_\n]{1,60})(?P=mark)\s*[:：]?\s*(?P<rest>.*)")
-_BARE = re.compile(r"\s{0,3}(?P<title>[^:：\n]{1,40})[:：]\s*(?P<rest>.*)")
-_FENCE = re.compile(r"\s*(?:```+|~~~+)[\w-]*\s*")
-_TAG = re.compile(r"\s*</?[a-z][\w-]{0,40}>\s*", re.I)
-_BOX = re.compile(r"\[(?P<mark>[ xX~/-]?)\]\s+")
+_BULLET = lazy_pattern(r"(?P<indent>\s*)(?:[-*+•‣◦▪●・–](?:\s+|$)|\(?\d{1,3}[.)]\s+)(?P<text>.*)")
+_HASHES = lazy_pattern(r"\s{0,3}#{1,6}(?P<title>.*)", re.S)
+_BOLD = lazy_pattern(r"\s{0,3}(?P<mark>\*\*|__)(?P<title>[^*_\n]{1,60})(?P=mark)\s*[:：]?\s*(?P<rest>.*)")
+_BARE = lazy_pattern(r"\s{0,3}(?P<title>[^:：\n]{1,40})[:：]\s*(?P<rest>.*)")
+_FENCE = lazy_pattern(r"\s*(?:```+|~~~+)[\w-]*\s*")
+_TAG = lazy_pattern(r"\s*</?[a-z][\w-]{0,40}>\s*", re.I)
+_BOX = lazy_pattern(r"\[(?P<mark>[ xX~/-]?)\]\s+")
 
 
 def parse_brief(text: str) -> Brief:

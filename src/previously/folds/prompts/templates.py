@@ -15,13 +15,14 @@ from itertools import pairwise
 
 from previously.core.errors import BadInput
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
+from previously.core.patterns import lazy_pattern
 
 SEPARATOR = "=== user ==="
 FORM = "=== form ==="
 """The line before the form of the answer, of which a fold may ask for some parts only."""
 
-_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_OWN_TAG = re.compile(
+_PLACEHOLDER = lazy_pattern(r"\{\{(\w+)\}\}")
+_OWN_TAG = lazy_pattern(
     r"</?(?=(?:recap|new_events|old_words|new_words|chapter|story_so_far"
     r"|known|as_things_stood|just_before|so_far|scene|summaries|memory|open_threads|noted|fragment|brief|conversation"
     r"|new_messages"

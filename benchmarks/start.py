@@ -1,0 +1,60 @@
+"""How long does the command line take to start? The CPU time of a process from its beginning to its end.
+
+`python -m benchmarks.start [--json] [--runs 5] [--before TREE]`
+
+Every command runs several times as a process of its own, on a place without stories, with its bytecode compiled; the
+quickest run counts, since nothing but other work on the machine makes a run slower. `--before` measures another tree of
+this project beside this one, run by run in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+COMMANDS = (("--help",), ("--version",), ("stories",), ("keys", "--help"))
+
+
+def measure_cpu_s(arguments: tuple[str, ...], database: Path, tree: Path | None) -> float:
+    """Return the CPU time, user and system, of one run."""
+    environment = {**os.environ, "PREVIOUSLY_DB": str(database)}
+    if tree is not None:
+        environment["PYTHONPATH"] = str(tree / "src")
+    command = [sys.executable, "-m", "previously", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="How long does the command line take to start?")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--before", type=Path, help="another tree of this project")
+    given = parser.parse_args()
+    trees: dict[str, Path | None] = {"now": None} | ({"before": given.before} if given.before else {})
+    figures: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for arguments in COMMANDS:
+            best = dict.fromkeys(trees, float("inf"))
+            for _ in range(given.runs + 1):  # one more, which compiles what is not compiled
+                for name, tree in trees.items():
+                    best[name] = min(best[name], measure_cpu_s(arguments, Path(folder, f"{name}.db"), tree))
+            figures[" ".join(arguments)] = best
+            if not given.json:
+                print(f"{' '.join(arguments):12}" + "".join(f"  {name} {cpu:.2f} s" for name, cpu in best.items()))
+    if given.json:
+        print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
