@@ -400,10 +400,10 @@ def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[lis
     ]
     rows, ratios = [], []
     for sample in samples:
-        shares = [weight / (1_000 * sample.weighed) for weight in sample.weights]
+        shares, weighed = _find_shares(sample), sample.weighed
         common = sum(share for share, known in zip(shares, enough, strict=True) if known)
-        rows.append([common, *shares, sample.messages / sample.weighed, 1 / sample.weighed])
-        ratios.append((sample.reported - sample.fixed) / sample.weighed)
+        rows.append([common, *shares, sample.messages / weighed, 1 / weighed])
+        ratios.append((sample.reported - sample.fixed) / weighed)
     return fit_numbers(rows, ratios, [_COMMON, *own, message, request], _NOISE)
 
 

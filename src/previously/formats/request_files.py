@@ -120,7 +120,7 @@ def _read_list(
     name: str,
     items: Sequence[object],
     header: dict[str, Any],
-    read_jsonl: Callable[[dict[str, Any]], Draft],
+    read: Callable[[dict[str, Any]], Draft],
     led: Sequence[Draft] = (),
     *,
     what: str = "message",
@@ -134,7 +134,7 @@ def _read_list(
         try:
             if not isinstance(item, dict):
                 raise BadInput(f"{'an' if what == 'item' else 'a'} {what} must be an object, not {kind(item)}.")
-            draft, count = clean_draft(read_jsonl(item))
+            draft, count = clean_draft(read(item))
         except (BadInput, RecursionError) as error:
             raise document.fault(error, f"{what} {number} of {len(items)}") from None
         drafts.append(draft)
