@@ -26,13 +26,14 @@ from typing import Any
 
 from previously.app import Memory
 from previously.core.messages import Draft, message
-from previously.core.path import Put, Splice
+from previously.core.path import OnPath, Put, Splice
 from previously.runtime.writer import BuiltinWriter
 from previously.settings import Settings, make_layer
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.connections import SqliteDatabase
 from previously.storage.sqlite.writer import MOST_IN_GROUP
 from previously.storage.store import Store
+from previously.storage.tables import Tables
 from tests.crash.disk import SlowDisk
 from tests.crash.disk_vfs import in_place
 
@@ -88,9 +89,9 @@ async def write(path: str, writers: int, seconds: float, most_in_group: int, who
 async def stored(path: str) -> int:
     """How many messages the file holds."""
     store = SqliteStore(path)
-    found = sum(info.active.messages for info in await store.stories("local"))
+    stories = await store.read("local", lambda tables: tables.stories.all("local"))
     await store.close()
-    return found
+    return sum(info.active.messages for info in stories)
 
 
 def measure(writers: int, seconds: float, *, slow: bool, most_in_group: int = MOST_IN_GROUP) -> dict[str, Any]:
@@ -177,10 +178,13 @@ def _opening(path: Path) -> float:
 async def _open(path: str) -> float:
     began = time.monotonic()
     store = SqliteStore(path)
-    info = await store.story("local", "story")
-    assert info is not None
-    newest = await store.path(info.key, "main", info.active.messages - 20, info.active.messages - 1)
-    assert len(newest) == 20
+
+    def read(tables: Tables) -> list[OnPath]:
+        info = tables.stories.named("local", "story")
+        assert info is not None
+        return tables.snapshot(info.key).path(info.active.messages - 20, info.active.messages - 1)
+
+    assert len(await store.read("local", read)) == 20
     taken = time.monotonic() - began
     await store.close()
     return taken

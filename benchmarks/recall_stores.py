@@ -25,11 +25,11 @@ from benchmarks.recall_speed import QUESTIONS, SIZES
 from previously.core.messages import Draft, message
 from previously.demo.long_story import generate_story
 from previously.models.word_vectors import load_word_table
-from previously.recall.outline import PathEntries
-from previously.recall.search import SearchResult, StoryIndex, find
+from previously.recall.search import SearchResult, find
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
+from previously.storage.tables import Tables
 
 INDEX_TABLES = "name LIKE 'recall%' OR name LIKE 'sqlite_autoindex_recall%' OR name = 'entry_by_story'"
 ON_SERVER = "relkind = 'r' AND relname LIKE 'recall%' OR relname = 'entry_by_story'"
@@ -71,10 +71,10 @@ async def measure(store: Store, size: int) -> dict[str, float]:
 
 
 async def _ask(store: Store, key: StoryKey, question: str) -> SearchResult:
-    def work(index: StoryIndex, path: PathEntries) -> SearchResult:
-        return find(index, path, question, load_word_table())
+    def read(tables: Tables) -> SearchResult:
+        return find(*tables.recall(key, "main"), question, load_word_table())
 
-    return await store.recall(key, "main", work)
+    return await store.read(key.owner, read)
 
 
 async def on_sqlite(path: Path, size: int) -> dict[str, float]:

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from previously.storage.postgres import PostgresStore
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store
 from tests.effort import register_profiles
 from tests.storage.postgres_server import shared_server
+from tests.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 
 os.environ["PREVIOUSLY_CONFIG"] = ""  # nobody's own settings file counts
 
@@ -23,18 +21,18 @@ register_profiles()
 
 
 @pytest.fixture(params=["in_memory", "sqlite", "postgres"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[VerbStore]:
     """Each store in turn, empty."""
     opened = _opened(request.param, tmp_path)
     yield opened
     await opened.close()
 
 
-def _opened(name: str, folder: Path) -> Store:
+def _opened(name: str, folder: Path) -> VerbStore:
     match name:
         case "in_memory":
-            return SqliteStore(":memory:")
+            return SqliteVerbs(":memory:")
         case "sqlite":
-            return SqliteStore(str(folder / "stories.db"))
+            return SqliteVerbs(str(folder / "stories.db"))
         case _:
-            return PostgresStore(shared_server().emptied())
+            return PostgresVerbs(shared_server().emptied())

@@ -26,7 +26,7 @@ from previously.storage.tables import Tables
 if TYPE_CHECKING:
     from previously.folds.prompts.templates import Template
     from previously.models.client import Model
-    from previously.storage.copy import WholeStories
+    from previously.runtime.whole_stories import WholeStories
     from previously.storage.findings import Collected, Told, Verified
     from previously.story.story import Story
 
@@ -142,22 +142,17 @@ class Memory(Keys, ForgettableStories, Books, Combining):
 
     async def verify(self, progress: Told | None = None) -> Verified:
         """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed."""
-        return await self._in_tables("verify").verify(self._owner, before=time_at(-GIVEN_UP_S), told=progress)
+        return await self._store.verify(self._owner, before=time_at(-GIVEN_UP_S), told=progress)
 
     async def gc(self, *, older_than_s: float = GIVEN_UP_S, shrink: bool = False) -> Collected:
         """Take away what no story needs: what interrupted imports left that were begun at least so long ago, and caches
         no branch shows. `shrink` gives the disk free space back; whoever writes waits for that."""
         if older_than_s < 0:
             raise BadInput("What is to be cleaned away cannot have been begun in the future.")
-        return await self._in_tables("clean").gc(self._owner, before=time_at(-older_than_s), shrink=shrink)
-
-    def _in_tables(self, deed: str) -> Store:
-        if not isinstance(self._store, Store):
-            raise BadInput(f"This store keeps no caches: there is nothing to {deed}.")
-        return self._store
+        return await self._store.gc(self._owner, before=time_at(-older_than_s), shrink=shrink)
 
     def _keeps_backups(self) -> bool:
-        return self._place != IN_MEMORY and isinstance(self._store, Store)
+        return self._place != IN_MEMORY
 
     @asynccontextmanager
     async def _backup_at(self, path: Path, *, to_change: bool) -> AsyncIterator[tuple[Store, WholeStories]]:
@@ -178,9 +173,9 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         return self._stories_of(self._store, self._place)
 
     def _stories_of(self, store: Store, place: str) -> WholeStories:
-        if place == IN_MEMORY or not isinstance(store, Store):
+        if place == IN_MEMORY:
             raise BadInput(f"Stories in {IN_MEMORY} are gone with the process: there is no way to keep or move them.")
-        from previously.storage.copy import WholeStories
+        from previously.runtime.whole_stories import WholeStories
 
         return WholeStories(store.database, self._owner, _shown(place))
 

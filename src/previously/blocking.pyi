@@ -32,9 +32,9 @@ from previously.runtime.fold_loop import Progress
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.forget import Destroyed, ToForget
 from previously.runtime.search import SearchHit
+from previously.runtime.whole_stories import Backup
 from previously.runtime.writer import MemoryWriter
 from previously.settings import Settings
-from previously.storage.copy import Backup
 from previously.storage.findings import Collected, Told, Verified
 from previously.storage.store import BranchInfo, Move, StoryInfo
 from previously.storage.tables.books import BookInfo

@@ -48,7 +48,8 @@ PARALLEL_FOLDERS = ({"storage.sqlite", "storage.postgres"}, {"folds", "folds.bui
 MAY_WAIT = ("app", "blocking", "cli", "demo", "models", "previously", "runtime", "server", "story", "testing")
 """Packages in which code may be asynchronous. `storage` is not among them, but its drivers are."""
 
-MAY_WAIT_IN_STORAGE = re.compile(r"storage\.(store|sqlite|postgres)\b")
+MAY_WAIT_IN_STORAGE = re.compile(r"storage\.(store|database|sqlite|postgres)\b")
+"""The store, which runs all other work of `storage`; the drivers, and the contract they keep."""
 
 QUESTIONS = re.compile(r"(What|Whether|How|Where)\b")
 

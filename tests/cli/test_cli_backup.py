@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from previously.storage.copy import WholeStories
+from previously.runtime.whole_stories import WholeStories
 from tests.cli.running import Cli, sentence
 from tests.storage.postgres_server import shared_server
 

@@ -13,9 +13,9 @@ import pytest
 from previously.cli import verify
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
-from previously.storage.sqlite import SqliteStore
 from previously.storage.tables import Tables, path_writer
 from tests.cli.running import Cli
+from tests.storage.verbs import SqliteVerbs
 
 
 def damage(path: Path, statement: str) -> None:
@@ -28,7 +28,7 @@ def interrupt_an_import(path: Path, at: str) -> None:
     """Leave behind what an import of ten messages leaves that is killed after four."""
 
     async def run() -> None:
-        store = SqliteStore(str(path))
+        store = SqliteVerbs(str(path))
         (info,) = await store.stories("local")
         script = [Splice(info.active.messages, 0, tuple(Put(Draft(message("user", f"new {n}"))) for n in range(10)))]
 

@@ -16,8 +16,6 @@ from random import Random
 from typing import Any
 
 from previously.core.errors import StoreProblem
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store
 from tests.crash.disk import FailingDisk, Fault
 from tests.crash.disk_vfs import in_place
 from tests.crash.harness import (
@@ -40,6 +38,7 @@ from tests.crash.harness import (
 from tests.crash.killing import DATABASE, Play, Tally, aftermath_of
 from tests.crash.oracle import Verdict, answers, judged
 from tests.crash.scenario import Story
+from tests.storage.verbs import SqliteVerbs, VerbStore
 
 STUCK_S = 60.0
 TRIES = 4
@@ -96,10 +95,10 @@ class _Run:
             await store.close()
         self.disk.recover()
 
-    def _open(self) -> Store | None:
+    def _open(self) -> VerbStore | None:
         for _ in range(TRIES):
             try:
-                return SqliteStore(str(self.path))
+                return SqliteVerbs(str(self.path))
             except StoreProblem as problem:
                 self._note(problem)
                 if not self.disk.failed:
@@ -108,13 +107,13 @@ class _Run:
         self.found.problems.append((NOT_OPENING, "it does not open once the disk is well"))
         return None
 
-    async def _story(self, store: Store, number: int, story: Story, verbs: range) -> None:
+    async def _story(self, store: VerbStore, number: int, story: Story, verbs: range) -> None:
         for verb in verbs:
             if not await self._verb(store, number, story, verb):
                 return
             self._done[number] = verb + 1
 
-    async def _verb(self, store: Store, number: int, story: Story, verb: int) -> bool:
+    async def _verb(self, store: VerbStore, number: int, story: Story, verb: int) -> bool:
         """Do it, once more while the disk is still broken, and again once it is well."""
         for attempt in range(TRIES):
             try:
@@ -170,11 +169,11 @@ async def _broken(play: Play, trouble: Trouble, folder: Path) -> tuple[_Run, Aft
         looked = run.found
         if not looked.problems:
             ends = [len(story.verbs) for story in play.stories]
-            looked = await look(partial(SqliteStore, str(run.path)), play.stories, play.expected, ends)
+            looked = await look(partial(SqliteVerbs, str(run.path)), play.stories, play.expected, ends)
             looked.problems += [(UNSOUND, row) for row in unsound(run.path)]
         if run.crashed:
             path, done = run.crashed
-            after = await look(partial(SqliteStore, str(path)), play.stories, play.expected, done, go_on=False)
+            after = await look(partial(SqliteVerbs, str(path)), play.stories, play.expected, done, go_on=False)
             looked.problems += [(kind, f"killed after an error: {words}") for kind, words in after.problems]
             looked.ahead += after.ahead
     return run, looked

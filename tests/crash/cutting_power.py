@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
-from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SYNCHRONOUS
 from tests.crash.disk import RecordingDisk
 from tests.crash.disk_vfs import in_place
@@ -35,6 +34,7 @@ from tests.crash.harness import (
 )
 from tests.crash.killing import DATABASE, Play, Tally, aftermath_of
 from tests.crash.power_loss import Acknowledged, Event, state_after, without_syncs
+from tests.storage.verbs import SqliteVerbs
 
 AT_ONCE = 50
 """States that one process looks at."""
@@ -62,7 +62,7 @@ def recorded(play: Play, *, synchronous: str = SYNCHRONOUS) -> Recording:
 
     def work(folder: Path) -> None:
         disk = RecordingDisk()
-        opening = partial(SqliteStore, str(folder / DATABASE))
+        opening = partial(SqliteVerbs, str(folder / DATABASE))
         with in_small_steps(), in_place(disk), mock.patch("previously.storage.sqlite.file.SYNCHRONOUS", synchronous):
             asyncio.run(in_two_sessions(opening, play.stories, lambda *told: disk.acknowledge(told)))
         (folder / "log").write_bytes(pickle.dumps(disk.log))
@@ -84,7 +84,7 @@ async def look_after(recording: Recording, point: int, seed: int, folder: Path, 
     for name, content in state_after(recording.log, point, seed).items():
         (folder / name).write_bytes(content)
     play, path = recording.play, folder / DATABASE
-    opening = partial(SqliteStore, str(path))
+    opening = partial(SqliteVerbs, str(path))
     with in_small_steps():
         found = await look(opening, play.stories, play.expected, recording.acknowledged(point), go_on=go_on)
     if path.exists():

@@ -19,8 +19,6 @@ from typing import Any
 from previously.core.errors import PreviouslyError
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store
 from tests.crash.harness import (
     Aftermath,
     Ended,
@@ -36,6 +34,7 @@ from tests.crash.killing import DATABASE, Play
 from tests.crash.oracle import BY_WRITING, Answers, answers
 from tests.crash.scenario import play as played
 from tests.crash.verbs import AT
+from tests.storage.verbs import SqliteVerbs, VerbStore
 
 PAGE = 4_096
 WAL = f"{DATABASE}-wal"
@@ -110,7 +109,7 @@ def whole_files(play: Play) -> tuple[Files, Files]:
     """The files of a finished scenario, and of one as a kill would leave it, with much of it in the WAL only."""
 
     async def work(folder: Path) -> tuple[Files, Files]:
-        opening = partial(SqliteStore, str(folder / DATABASE))
+        opening = partial(SqliteVerbs, str(folder / DATABASE))
         with in_small_steps():
             await in_two_sessions(opening, play.stories, lambda *_: None)
         closed = _files(folder)
@@ -155,7 +154,7 @@ async def outcome(play: Play, damage: Damage, files: Files, folder: Path) -> tup
         (folder / name).write_bytes(content)
     path = folder / DATABASE
 
-    async def looking(store: Store) -> str:
+    async def looking(store: VerbStore) -> str:
         said = [await answers(store, story, only_reading=True) for story in play.stories]
         ends = zip(said, play.expected, _ends(play, damage.name), strict=True)
         if all(not _different(one, right[end]) for one, right, end in ends):
@@ -167,7 +166,7 @@ async def outcome(play: Play, damage: Damage, files: Files, folder: Path) -> tup
             return EARLIER
         return SEEN if await verified(store, play.stories) else SILENT
 
-    async def adding(store: Store) -> str:
+    async def adding(store: VerbStore) -> str:
         for story in play.stories:
             info = await store.story(story.owner, story.name)
             if info is not None:
@@ -194,9 +193,9 @@ def _different(said: Answers, right: Answers) -> bool:
     return any(right[name] != said.get(name) for name in right if name not in BY_WRITING) or bool(said) != bool(right)
 
 
-async def _tried(path: Path, work: Callable[[Store], Any]) -> tuple[str, str]:
+async def _tried(path: Path, work: Callable[[VerbStore], Any]) -> tuple[str, str]:
     try:
-        store = SqliteStore(str(path))
+        store = SqliteVerbs(str(path))
         try:
             return await work(store), ""
         finally:

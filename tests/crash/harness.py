@@ -26,10 +26,10 @@ from unittest import mock
 import apsw
 
 from previously.core.errors import StoreProblem
-from previously.storage.store import Store
 from tests.crash.oracle import Answers, Verdict, answers, different, judged
 from tests.crash.scenario import Do, Story, Told, play
 from tests.crash.verbs import SOON
+from tests.storage.verbs import VerbStore
 
 ROWS = 4
 """A change of more messages than these is staged."""
@@ -41,7 +41,7 @@ PATIENCE_S = 120.0
 """How long a process that is not stuck may say nothing."""
 
 Say = Callable[[Any], None]
-Opening = Callable[[], Store]
+Opening = Callable[[], VerbStore]
 
 
 class Ended(StrEnum):

@@ -17,7 +17,6 @@ from random import Random
 from typing import Any
 
 from previously.core.errors import StoreProblem
-from previously.storage.sqlite import SqliteStore
 from tests.crash.disk import DeadlyDisk, Disk, Point, When
 from tests.crash.disk_vfs import in_place
 from tests.crash.harness import (
@@ -38,6 +37,7 @@ from tests.crash.harness import (
 )
 from tests.crash.oracle import Answers, expected_of
 from tests.crash.scenario import Story, scenario
+from tests.storage.verbs import SqliteVerbs
 
 DATABASE = "stories.db"
 
@@ -169,7 +169,7 @@ def look_at(path: Path, play: Play, acknowledged: Sequence[int], *, go_on: bool 
 
     def work(_: Say) -> Any:
         with in_small_steps():
-            opening = partial(SqliteStore, str(path))
+            opening = partial(SqliteVerbs, str(path))
             found = asyncio.run(look(opening, play.stories, play.expected, acknowledged, go_on=go_on))
         found.problems += [(UNSOUND, row) for row in unsound(path)]
         return found.as_json()
@@ -196,5 +196,5 @@ def kill_many(play: Play, most: int, seed: int, replay: str, progress: Say) -> T
 
 def _play_on(disk: Disk, folder: Path, play: Play, say: Say = lambda _: None) -> None:
     with in_small_steps(), in_place(disk):
-        opening = partial(SqliteStore, str(folder / DATABASE))
+        opening = partial(SqliteVerbs, str(folder / DATABASE))
         asyncio.run(in_two_sessions(opening, play.stories, lambda *told: say(["told", *told])))

@@ -24,14 +24,13 @@ from typing import Any
 import psycopg
 
 from previously.core.errors import StoreProblem
-from previously.storage.postgres import PostgresStore
-from previously.storage.store import Store
 from tests.crash.disk import When
 from tests.crash.harness import Aftermath, Ended, Say, in_small_steps, in_two_sessions, isolated, look
 from tests.crash.killing import Play, Tally, aftermath_of, killings
 from tests.crash.oracle import Verdict, answers, judged
 from tests.crash.scenario import Do, Story
 from tests.storage.postgres_server import Server, database, running_server
+from tests.storage.verbs import PostgresVerbs, VerbStore
 
 CONNECTIONS = 3
 HEAD_START_S = 0.5
@@ -118,7 +117,7 @@ def look_at(url: str, play: Play, acknowledged: list[int]) -> Aftermath:
     """What is found in a database."""
 
     def work(_: Say) -> Any:
-        opening = partial(PostgresStore, url, connections=CONNECTIONS)
+        opening = partial(PostgresVerbs, url, connections=CONNECTIONS)
         return asyncio.run(look(opening, play.stories, play.expected, acknowledged)).as_json()
 
     looked = isolated(work)
@@ -225,7 +224,7 @@ def crash_server_often(play: Play, safe: SafeServer, most: int, seed: int, repla
     return tally
 
 
-async def _once_more(play: Play, say: Say, story: Story, store: Store, verb: int) -> None:
+async def _once_more(play: Play, say: Say, story: Story, store: VerbStore, verb: int) -> None:
     """A verb that may raise while the server is away, if it has changed nothing."""
     for _ in range(3):
         try:
@@ -244,13 +243,13 @@ def _play_on(url: str, play: Play, say: Say = lambda _: None, do: Do = Story.do)
         asyncio.run(in_two_sessions(partial(_opened, url), play.stories, lambda *told: say(["told", *told]), do))
 
 
-def _opened(url: str) -> PostgresStore:
+def _opened(url: str) -> PostgresVerbs:
     """The store, as soon as the server is there: to open it is no verb, and waits for nobody."""
     for _ in range(100):
         with suppress(StoreProblem):
-            return PostgresStore(url, connections=CONNECTIONS)
+            return PostgresVerbs(url, connections=CONNECTIONS)
         time.sleep(0.1)
-    return PostgresStore(url, connections=CONNECTIONS)
+    return PostgresVerbs(url, connections=CONNECTIONS)
 
 
 def _wait_until_left_alone(server: Server, url: str) -> None:

@@ -20,10 +20,11 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Entry
 from previously.core.path import OnPath
 from previously.core.versions import Kind, LiveVersion, Version
-from previously.storage.store import BranchInfo, Move, Store, StoryKey
+from previously.storage.store import BranchInfo, Move, StoryKey
 from tests.crash.scenario import REQUESTS, Story
 from tests.crash.verbs import AT
 from tests.oracle.in_memory import oracle
+from tests.storage.verbs import VerbStore
 
 Answers = dict[str, Any]
 """All that a store says of a story, by what was asked, with ids renamed. Empty if there is no such story."""
@@ -88,7 +89,7 @@ BY_WRITING = ("receipts", "leases")
 """What can only be asked with verbs that write, though they change nothing that anybody sees."""
 
 
-async def answers(store: Store, story: Story, *, only_reading: bool = False) -> Answers:
+async def answers(store: VerbStore, story: Story, *, only_reading: bool = False) -> Answers:
     """All that a store says of a story; with `only_reading`, all but what is asked `BY_WRITING`."""
     info = await store.story(story.owner, story.name)
     if info is None:
@@ -120,7 +121,7 @@ async def answers(store: Store, story: Story, *, only_reading: bool = False) -> 
     return found
 
 
-async def _of_branch(store: Store, key: StoryKey, name: str, ids: _Ids, places: set[int]) -> Answers:
+async def _of_branch(store: VerbStore, key: StoryKey, name: str, ids: _Ids, places: set[int]) -> Answers:
     path = await store.path(key, name, 0, EVERYTHING)
     new = [item for item in path if item.node not in places]  # what branches share is asked once
     places.update(item.node for item in new)
@@ -150,7 +151,7 @@ async def _of_branch(store: Store, key: StoryKey, name: str, ids: _Ids, places: 
     }
 
 
-async def _seen(store: Store, key: StoryKey, receipt: str) -> bool:
+async def _seen(store: VerbStore, key: StoryKey, receipt: str) -> bool:
     """Whether a change with that receipt was made: if not, the head that is expected is wrong."""
     try:
         await store.apply(key, "main", [], at=AT, expected_head=-1, receipt=receipt)

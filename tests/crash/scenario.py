@@ -14,7 +14,6 @@ from random import Random
 
 from previously.core.marks import MarkKind
 from previously.core.versions import Kind, Status
-from previously.storage.store import Store
 from tests.crash.verbs import (
     AT,
     LATER,
@@ -44,6 +43,7 @@ from tests.crash.verbs import (
     take_back,
     update,
 )
+from tests.storage.verbs import VerbStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Story:
         """Whose it is."""
         return f"owner of {self.name}"
 
-    async def do(self, store: Store, number: int) -> None:
+    async def do(self, store: VerbStore, number: int) -> None:
         """Do the verb of that number."""
         if number == 0:
             await store.create_story(self.owner, self.name, at=AT)
@@ -74,12 +74,12 @@ Told = Callable[[int, int], None]
 """Called with the numbers of a story and of a verb that was acknowledged."""
 
 
-Do = Callable[[Story, Store, int], Awaitable[None]]
+Do = Callable[[Story, VerbStore, int], Awaitable[None]]
 """How a verb of a story is done."""
 
 
 async def play(
-    store: Store,
+    store: VerbStore,
     stories: Sequence[Story],
     told: Told,
     *,

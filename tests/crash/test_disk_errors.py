@@ -11,12 +11,12 @@ import pytest
 from previously.core.errors import StoreProblem
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
-from previously.storage.sqlite import SqliteStore
 from previously.storage.tables.path_writer import PathWriter
 from tests.crash.harness import verified
 from tests.crash.oracle import answers
 from tests.crash.scenario import play, scenario
 from tests.crash.small_run import reported, small_run
+from tests.storage.verbs import SqliteVerbs
 
 
 @pytest.mark.slow(reason="plays whole scenarios in a process of its own")
@@ -46,13 +46,13 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 async def test_a_damaged_file_is_refused_with_a_clear_error(tmp_path: Path, damage: str) -> None:
     path, (story,) = tmp_path / "stories.db", scenario(1, 0)
-    store = SqliteStore(str(path))
+    store = SqliteVerbs(str(path))
     await play(store, [story], lambda *_: None, start=[0])
     await store.close()
     connection = apsw.Connection(str(path))
     connection.execute(damage)
     connection.close()
-    store = SqliteStore(str(path))
+    store = SqliteVerbs(str(path))
     try:
         with pytest.raises(StoreProblem, match="damaged"):
             await answers(store, story)
@@ -67,7 +67,7 @@ async def test_swipes_of_a_change_that_was_cut_off_are_not_seen(
     def cut_off(*_: object) -> None:
         raise apsw.IOError("cut off")
 
-    store = SqliteStore(str(tmp_path / "stories.db"))
+    store = SqliteVerbs(str(tmp_path / "stories.db"))
     key = (await store.create_story("me", "tale", at="")).key
     await store.apply(key, "main", [Splice(0, 0, (Put(Draft(message("user", "old"))),))], at="")
     swiped = Draft(message("user", "new"), alternatives=(Draft(message("user", "swipe")),))

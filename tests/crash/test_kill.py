@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from previously.core.messages import Draft, message
-from previously.storage.postgres import PostgresStore
 from tests.crash.small_run import small_run
 from tests.effort import cases
 from tests.storage.postgres_server import shared_server
+from tests.storage.verbs import PostgresVerbs
 
 
 @pytest.mark.random
@@ -36,14 +36,14 @@ async def test_a_commit_that_a_crashed_server_never_kept_is_not_taken_for_kept(m
     server.admin("ALTER SYSTEM SET wal_writer_delay = '10s'")  # nothing is written before somebody commits
     server.admin("SELECT pg_reload_conf()")
     url = server.fresh()
-    store = PostgresStore(url, connections=1)
+    store = PostgresVerbs(url, connections=1)
     ours = (await store.create_story("me", "ours", at="")).key
     theirs = (await store.create_story("me", "theirs", at="")).key
     drafts, crashed = [Draft(message("user", "precious"))], list[bool]()
     really = psycopg.Connection.execute
 
     async def others_go_first() -> None:
-        other = PostgresStore(url, connections=1)
+        other = PostgresVerbs(url, connections=1)
         for _ in range(3):
             await other.append(theirs, "main", drafts, at="")
         await other.close()

@@ -16,14 +16,15 @@ from previously.core.marks import MarkKind, is_of_a_span
 from previously.core.messages import Attributes, Draft, message
 from previously.core.path import Insertion, Put, Reuse, Span, Splice
 from previously.core.versions import Cost, Kind, NewVersion, Status
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
+from tests.storage.verbs import VerbStore
 
 AT = "2026-01-01T00:00:00Z"
 SOON, LATER, MUCH_LATER = "2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z", "2026-01-01T03:00:00Z"
 """All changes are made at the first; what leases are about comes after it."""
 
 
-Act = Callable[[Store, StoryKey], Awaitable[object]]
+Act = Callable[[VerbStore, StoryKey], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,14 @@ _VOCABULARY = (
 
 
 def append(branch: str, pieces: Sequence[Insertion], receipt: str | None = None) -> Verb:
-    async def act(store: Store, key: StoryKey) -> object:
+    async def act(store: VerbStore, key: StoryKey) -> object:
         end = (await store.branch(key, branch)).messages
         return await store.apply(key, branch, [Splice(end, 0, tuple(pieces))], at=AT, receipt=receipt)
 
     return Verb("append with a receipt" if receipt else "append", act)
 
 
-def at_the_end(drafts: Sequence[Draft], store: Store, key: StoryKey) -> Awaitable[object]:
+def at_the_end(drafts: Sequence[Draft], store: VerbStore, key: StoryKey) -> Awaitable[object]:
     return store.append(key, "main", drafts, at=AT)
 
 
@@ -82,7 +83,7 @@ async def gc(store: Any, key: StoryKey) -> None:
 
 
 def forget(branch: str, position: int) -> Verb:
-    async def act(store: Store, key: StoryKey) -> object:
+    async def act(store: VerbStore, key: StoryKey) -> object:
         (item,) = await store.path(key, branch, position, position)
         return await store.forget_entries(key, {item.entry.id})
 
@@ -90,7 +91,7 @@ def forget(branch: str, position: int) -> Verb:
 
 
 def splice(branch: str, at: int, remove: int, pieces: Sequence[Insertion], name: str) -> Verb:
-    async def act(store: Store, key: StoryKey) -> object:
+    async def act(store: VerbStore, key: StoryKey) -> object:
         head = (await store.branch(key, branch)).head
         there = await store.path(key, branch, at, at)
         edited = list(pieces)
@@ -102,7 +103,7 @@ def splice(branch: str, at: int, remove: int, pieces: Sequence[Insertion], name:
 
 
 def put_back(branch: str, position: int) -> Verb:
-    async def act(store: Store, key: StoryKey) -> object:
+    async def act(store: VerbStore, key: StoryKey) -> object:
         edited = (await store.path(key, branch, position, position))[0].entry.replaces
         assert edited is not None, "it was edited before"
         return await store.apply(key, branch, [Splice(position, 1, (Reuse(edited),))], at=AT)
@@ -111,7 +112,7 @@ def put_back(branch: str, position: int) -> Verb:
 
 
 def hide(branch: str, position: int) -> Verb:
-    async def act(store: Store, key: StoryKey) -> None:
+    async def act(store: VerbStore, key: StoryKey) -> None:
         items = await store.path(key, branch, position, position + 1)
         new = Attributes(at=AT, source_id=f"s{position}", extra={"note": ["ö", position]}, hidden=True)
         await store.set_attributes(key, [(item.entry.id, new) for item in items])
@@ -128,7 +129,7 @@ def fork(source: str, name: str, length: int) -> Verb:
 
 
 def mark(branch: str, kind: MarkKind, position: int, text: str, *, instead: bool = False) -> Verb:
-    async def act(store: Store, key: StoryKey) -> object:
+    async def act(store: VerbStore, key: StoryKey) -> object:
         old = (await store.marks(key, branch))[-1] if instead else None
         return await store.add_mark(
             key,
@@ -147,7 +148,7 @@ def mark(branch: str, kind: MarkKind, position: int, text: str, *, instead: bool
 
 
 def take_back(branch: str) -> Verb:
-    async def act(store: Store, key: StoryKey) -> None:
+    async def act(store: VerbStore, key: StoryKey) -> None:
         await store.take_back_mark(key, branch, (await store.marks(key, branch))[-1].id)
 
     return Verb("take_back_mark", act)
@@ -156,7 +157,7 @@ def take_back(branch: str) -> Verb:
 def update(branch: str, first: int, last: int, text: str) -> Verb:
     """A link of the recap, an episode and a note of the same messages, in one step."""
 
-    async def act(store: Store, key: StoryKey) -> object:
+    async def act(store: VerbStore, key: StoryKey) -> object:
         span, of_span = Span(first, last), _Terms(own="*")
         link = await _new(store, key, branch, Kind.RECAP, span, text, _Terms(goes_on=True))
         notes = [await _new(store, key, branch, kind, span, text, of_span) for kind in (Kind.EPISODE, Kind.NOTE)]
@@ -185,7 +186,7 @@ def fold(
     status: Status = Status.COMMITTED,
     own: str = "",
 ) -> Verb:
-    async def act(store: Store, key: StoryKey) -> object:
+    async def act(store: VerbStore, key: StoryKey) -> object:
         terms = _Terms(goes_on, behind_mark, status, own)
         new = await _new(store, key, branch, kind, Span(first, last), text, terms)
         return await store.commit(key, new)
@@ -204,7 +205,7 @@ class _Terms:
 
 
 async def _new(
-    store: Store, key: StoryKey, branch: str, kind: Kind, span: Span, text: str, terms: _Terms
+    store: VerbStore, key: StoryKey, branch: str, kind: Kind, span: Span, text: str, terms: _Terms
 ) -> NewVersion:
     marks = await store.marks(key, branch)
     scope = terms.own if terms.behind_mark is None else marks[terms.behind_mark].scope
@@ -232,14 +233,14 @@ async def _new(
 
 
 def restate(number: int, status: Status) -> Verb:
-    async def act(store: Store, key: StoryKey) -> object:
+    async def act(store: VerbStore, key: StoryKey) -> object:
         return await store.set_status(key, (await store.versions(key))[number].id, status, reason=status.value)
 
     return Verb("set_status", act)
 
 
 def loosen(number: int) -> Verb:
-    async def act(store: Store, key: StoryKey) -> None:
+    async def act(store: VerbStore, key: StoryKey) -> None:
         await store.loosen(key, [(await store.versions(key))[number].id])
 
     return Verb("loosen", act)

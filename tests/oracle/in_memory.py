@@ -19,7 +19,7 @@ from previously.core.messages import Draft
 from previously.core.path import OnPath, Put, Splice, Splices, check_splices
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion
-from previously.storage.store import NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
+from previously.storage.store import NO_NODE, BranchInfo, Forgotten, Move, StoryInfo, StoryKey, Traces
 from previously.storage.tables.books import Book
 from previously.storage.tables.keys import AccessKey
 from tests.oracle.answers import InMemoryAnswers
@@ -30,13 +30,14 @@ from tests.oracle.recall import InMemoryRecall
 from tests.oracle.story_tree import StoryTree
 from tests.oracle.versions import InMemoryVersions
 from tests.oracle.views import InMemoryViews
+from tests.storage.verbs import VerbStore
 
 T = TypeVar("T")
 
 
-def oracle() -> Store:
+def oracle() -> VerbStore:
     """Return an empty store that answers every verb in the plainest way."""
-    return cast("Store", InMemoryStore())
+    return cast("VerbStore", InMemoryStore())
 
 
 class InMemoryStore(InMemoryAnswers, InMemoryBooks, InMemoryKeys, InMemoryRecall, InMemoryVersions, InMemoryViews):
@@ -50,8 +51,8 @@ class InMemoryStore(InMemoryAnswers, InMemoryBooks, InMemoryKeys, InMemoryRecall
         self._model_facts: dict[tuple[str, str], str] = {}
         self._ids: Counter[str] = Counter()
 
-    async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
-        return await work(cast("Store", self))  # no verb here ever waits, so nothing comes in between
+    async def at_one_moment(self, owner: str, work: Callable[[VerbStore], Coroutine[Any, Any, T]]) -> T:
+        return await work(cast("VerbStore", self))  # no verb here ever waits, so nothing comes in between
 
     async def read(self, *_: object) -> NoReturn:
         raise RuntimeError("this store answers verbs only")

@@ -17,9 +17,9 @@ from previously.core.digests import match_key
 from previously.core.messages import Message, Role, Text
 from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.server.chat_request import parse_chat_request
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
 from tests.recognition.clients import COMMON, CONTINUE, IMPERSONATE, Chat, Client, Said
+from tests.storage.verbs import SqliteVerbs, VerbStore
 
 OWNER = "local"
 JOINING = ("merge", "strict")
@@ -34,7 +34,7 @@ class Differs(AssertionError):
 class Follower:
     """Sends what a client does, and holds the store against the client."""
 
-    store: Store
+    store: VerbStore
     client: Client
     done: Counter[str] = field(default_factory=Counter)
     said: set[str] = field(default_factory=set)
@@ -240,10 +240,10 @@ def _joined(said: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return joined
 
 
-async def run(steps: int, chats: int, seed: int, *, modes: tuple[str, ...], store: Store | None = None) -> Follower:
+async def run(steps: int, chats: int, seed: int, *, modes: tuple[str, ...], store: VerbStore | None = None) -> Follower:
     """Random steps; `Differs` with the first difference."""
     client = Client(random.Random(seed), chats, modes=modes)
-    follower = Follower(store or SqliteStore(":memory:"), client)
+    follower = Follower(store or SqliteVerbs(":memory:"), client)
     for _ in range(steps):
         await follower.step()
     await follower.check_all()

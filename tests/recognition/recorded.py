@@ -22,9 +22,9 @@ from previously.recognition.client_list import Ask
 from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.server.chat_request import ChatRequest, parse_chat_request
 from previously.server.turn import make_replies
-from previously.storage.sqlite import SqliteStore
 from previously.wire.reasoning import split_reasoning
 from previously.wire.reply import Reply, ReplyChoice
+from tests.storage.verbs import SqliteVerbs
 
 FOLDER = "sillytavern-requests"
 OWNER = "local"
@@ -123,7 +123,7 @@ class Replay:
     def __init__(self, recording: Recording, *, meta: bool = False) -> None:
         self.recording = recording
         self.meta = meta
-        self.store = SqliteStore(":memory:")
+        self.store = SqliteVerbs(":memory:")
         self.recognising = ClientFollower(self.store)
 
     async def outcomes(self) -> list[Outcome]:

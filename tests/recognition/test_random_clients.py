@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from previously.storage.sqlite import SqliteStore
 from tests.recognition.following import JOINING, run
+from tests.storage.verbs import SqliteVerbs
 
 
 @pytest.mark.parametrize("mode", ["none", "prefixed", *JOINING])
@@ -17,7 +17,7 @@ async def test_after_every_request_the_path_is_what_the_client_has_shown(mode: s
 
 
 async def test_clients_of_all_kinds_beside_each_other_on_disk(tmp_path: object) -> None:
-    store = SqliteStore(f"{tmp_path}/stories.db")
+    store = SqliteVerbs(f"{tmp_path}/stories.db")
     try:
         follower = await run(250, 6, seed=11, modes=("none", "prefixed", *JOINING), store=store)
     finally:

@@ -21,7 +21,7 @@ import pytest
 from previously import BadInput, Memory, PreviouslyError, Settings, StoreProblem
 from previously.core.errors import UnknownStory
 from previously.runtime.backup import Outcome
-from previously.storage.copy import WholeStories
+from previously.runtime.whole_stories import WholeStories
 from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool
 from previously.storage.sqlite.file import APPLICATION_ID

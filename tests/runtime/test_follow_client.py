@@ -17,10 +17,10 @@ from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask
 from previously.runtime.follow_client import PARTIAL, ClientFollower, ClientPlace
 from previously.runtime.story_settings import StorySettings
-from previously.storage.store import Store
 from previously.story.access import StoryAccess
 from previously.story.presence import PresenceEdits
 from tests.recognition.lists import CONTINUE, IMPERSONATE, MAIN, START, drafts, heard, line_of, said
+from tests.storage.verbs import VerbStore
 
 AT = "2026-03-02T19:04:00+00:00"
 FRONT = (MAIN, START)
@@ -31,7 +31,7 @@ TOLD = (*HI, "a Sit by the stove.", "u I sit down and look around.")
 class Desk:
     """A proxy's use of a store: lists come in, answers go back."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: VerbStore) -> None:
         self.store = store
         self.count = 0
         self.restart()
@@ -78,7 +78,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
+def desk(store: VerbStore) -> Desk:
     return Desk(store)
 
 
@@ -480,7 +480,7 @@ async def test_what_a_client_sends_late_takes_nothing_away(desk: Desk) -> None:
     assert await desk.path(place) == [*TOLD, "a Good.", "u More."]
 
 
-async def test_holding_tells_which_stories_hold_most_the_newest_first(store: Store) -> None:
+async def test_holding_tells_which_stories_hold_most_the_newest_first(store: VerbStore) -> None:
     async def told(name: str, *lines: str, owner: str = "me") -> None:
         info = await store.create_story(owner, name, at=AT)
         await store.append(info.key, None, drafts(*lines), at=AT)
@@ -501,7 +501,7 @@ async def test_holding_tells_which_stories_hold_most_the_newest_first(store: Sto
     assert await store.holding("me", []) == []
 
 
-async def test_holding_finds_what_is_off_the_path_too(store: Store) -> None:
+async def test_holding_finds_what_is_off_the_path_too(store: VerbStore) -> None:
     info = await store.create_story("me", "tale", at=AT)
     await store.append(info.key, None, [Draft(said("u a")), Draft(said("a b"))], at=AT)
     await store.apply(info.key, "main", [Splice(1, 1, ())], at=AT)

@@ -14,12 +14,12 @@ from previously import Memory, Settings
 from previously.core.errors import BadInput, HeadMoved, UnknownStory
 from previously.core.versions import Status
 from previously.storage import layout
-from previously.storage.store import Store
 from previously.storage.tables import Tables
 from previously.story.story import Story
 from tests.effort import mark_slow
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
+from tests.storage.verbs import VerbStore
 
 SECRET = "Wilhelmina keeps the brass key under the third stair"
 WORD = "Wilhelmina"
@@ -223,7 +223,7 @@ async def test_no_row_of_the_index_tells_of_it(memory: Memory, whole: bool) -> N
     story = await told(memory)
     store, key = memory._store, story._access.key
     await story.add("user", "Only she was there.", name=WORD, witnesses=[WORD])
-    if not isinstance(store, Store):
+    if not isinstance(store, VerbStore):
         pytest.skip("there are no rows")
     while await store.index(key, Letters(), most=7):
         pass

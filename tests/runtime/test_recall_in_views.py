@@ -290,11 +290,13 @@ def test_a_new_way_of_counting_comes_with_an_epoch(tmp_path: Path) -> None:
 
 def test_views_go_out_when_the_index_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     from previously.storage.sqlite import SqliteStore
+    from previously.storage.tables import Tables
 
-    async def full(*_: Any, **__: Any) -> int:
+    def full(*_: Any, **__: Any) -> int:
         raise StoreProblem("The disk is full.")
 
     monkeypatch.setattr(SqliteStore, "index", full)
+    monkeypatch.setattr(Tables, "index", full)
     with BlockingMemory(":memory:", settings=SMALL) as memory:
         story = memory.story("tale")
         told(story)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -224,7 +224,7 @@ def test_what_is_forgotten_is_in_no_recipe(memory: BlockingMemory, tmp_path: Pat
 
 def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
     class Full(SqliteStore):
-        async def keep_recipe(self, key: Any, recipe: Any, seen: bytes) -> None:
+        async def write(self, *_: object) -> NoReturn:
             raise StoreProblem("The disk is full.")
 
     async def run() -> None:

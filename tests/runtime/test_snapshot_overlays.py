@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from previously.core.snapshot import before, with_planned
 from previously.core.versions import Kind, Version
-from previously.storage.sqlite import SqliteStore
 from previously.storage.tables import Tables
 from tests.storage.test_notes import firsts, found, noting
 from tests.storage.test_store_contract import a_story
+from tests.storage.verbs import SqliteVerbs
 
 
 async def test_a_plan_finds_what_is_there_and_what_is_planned() -> None:
-    store = SqliteStore(":memory:")
+    store = SqliteVerbs(":memory:")
     key = await a_story(store, list("abcdef"))
     there = await store.commit(key, await noting(store, key, 0, 2))
     new = await noting(store, key, 3, 5)
@@ -34,7 +34,7 @@ async def test_a_plan_finds_what_is_there_and_what_is_planned() -> None:
 
 
 async def test_a_story_as_it_was_passes_notes_on() -> None:
-    store = SqliteStore(":memory:")
+    store = SqliteVerbs(":memory:")
     key = await a_story(store, list("abcdef"))
     there = await store.commit(key, await noting(store, key, 3, 5))
 

@@ -17,16 +17,16 @@ from previously.server.guard import Guard, GuardRules
 from previously.server.logs import NOTED, RequestLog
 from previously.server.page import make_page_routes
 from previously.settings import Settings
-from previously.storage.store import Store
 from tests.server.asking import Answer, asked
 from tests.server.test_callers import KEY, Doors
 from tests.server.test_page import Parsed
+from tests.storage.verbs import VerbStore
 
 BOBS = "pk-" + "b" * 43
 
 
 @pytest.fixture
-async def memory(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Memory]:
+async def memory(store: VerbStore, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Memory]:
     monkeypatch.setattr(refusals, "LINGER_S", 0.01)
     opened = await Memory.open(":memory:", folder=BuiltinWriter(), settings=Settings(tail_messages=2, fold_messages=4))
     opened._store = store
@@ -109,7 +109,7 @@ async def test_looking_changes_nothing(memory: Memory) -> None:
     info = await story.info()
 
     async def all_of_it() -> list[Any]:
-        recipes = await memory.store.recipes(info.key, "chat", None, 99, last=99)
+        recipes = await VerbStore(memory.store.database).recipes(info.key, "chat", None, 99, last=99)
         return [await memory.stories(), await story.log(), await story.moves(), recipes]
 
     before = await all_of_it()
@@ -146,7 +146,7 @@ async def test_a_store_that_is_away_is_said_in_a_sentence(memory: Memory, monkey
     async def away(*_: object) -> Any:
         raise StoreProblem("canary: postgresql://user:password@host")
 
-    monkeypatch.setattr(memory.store, "stories", away)
+    monkeypatch.setattr(memory.store, "read", away)
     for path in ("/", "/stories/1"):
         answer = await asked(paged(memory), path=path)
         assert answer.status == 503

@@ -19,7 +19,8 @@ from previously.core.path import OnPath, Put, Reuse
 from previously.core.versions import NewVersion, Version
 from previously.storage.copy import Ids, read_story
 from previously.storage.spool import Spool
-from previously.storage.store import BranchInfo, Move, Store, StoryInfo, StoryKey
+from previously.storage.store import BranchInfo, Move, StoryInfo, StoryKey
+from tests.storage.verbs import VerbStore
 
 SCOPE = "scope"
 FIELDS: dict[type, dict[str, str]] = {
@@ -45,7 +46,7 @@ READING = (
 ).split()
 
 
-async def ids_of(store: Store, key: StoryKey) -> Ids:
+async def ids_of(store: VerbStore, key: StoryKey) -> Ids:
     """The ids that occur in a story."""
     with Spool(keeping=False) as spool:
         return await store.database.reading(
@@ -87,7 +88,7 @@ class Telling:
 class Mirror:
     """The store of a copy, asked about the original."""
 
-    def __init__(self, store: Store, copy: StoryInfo, original: StoryInfo, before: Ids, after: Ids) -> None:
+    def __init__(self, store: VerbStore, copy: StoryInfo, original: StoryInfo, before: Ids, after: Ids) -> None:
         self._store = store
         self._copy = copy
         self._original = original
@@ -97,7 +98,7 @@ class Mirror:
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         async def ask(*arguments: Any, **named: Any) -> Any:
-            given = inspect.signature(getattr(Store, verb)).bind(self._store, *arguments, **named).arguments
+            given = inspect.signature(getattr(VerbStore, verb)).bind(self._store, *arguments, **named).arguments
             asked = _told(verb, dict(given), Telling(self._before, await self._now()))
             del asked["self"]
             if "key" in asked:

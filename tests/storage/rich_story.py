@@ -17,10 +17,9 @@ from previously import Memory, Settings
 from previously.core.digests import span_key
 from previously.core.path import Span
 from previously.core.versions import Kind, NewVersion, Status
-from previously.storage.postgres import PostgresStore
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
 from tests.storage.postgres_server import Server, database
+from tests.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 
 OWNER = "local"
 NEVER = "9999"
@@ -69,10 +68,11 @@ async def write_stories(place: str) -> None:
     await story.rebuild()
     await story.undo()
     await story.branch("short", 4)
-    await memory._store.loosen(story._access.key, [version.id for version in (await story.log())[-1:]])
-    await _write_notes(memory._store, story._access.key)
-    await memory._store.take_lease(story._access.key, "fold", "somebody", now="1", until=f"{NEVER}-12")
-    await memory._store.keep_answer(story._access.key, bytes(32), "So it was.", model="m", at="now")
+    store = VerbStore(memory.store.database)
+    await store.loosen(story._access.key, [version.id for version in (await story.log())[-1:]])
+    await _write_notes(store, story._access.key)
+    await store.take_lease(story._access.key, "fold", "somebody", now="1", until=f"{NEVER}-12")
+    await store.keep_answer(story._access.key, bytes(32), "So it was.", model="m", at="now")
     other = await memory.story("another")
     for number in range(20):
         await other.add("user", TEXTS[0].format(number))
@@ -80,7 +80,7 @@ async def write_stories(place: str) -> None:
     await memory.close()
 
 
-async def _write_notes(store: Store, key: StoryKey) -> None:
+async def _write_notes(store: VerbStore, key: StoryKey) -> None:
     """What knows no marks: notes of spans, one made again, chains of their own; and two books, attached."""
     made: dict[str, Any] = {"before": None, "text": "{}", "carry": "", "status": Status.COMMITTED, "made_by": "model"}
     for kind, scope, span in (
@@ -113,10 +113,10 @@ class OnFile:
         asyncio.run(write_stories(str(folder / "whole.db")))
 
     @contextmanager
-    def anew(self) -> Iterator[tuple[Store, Any]]:
+    def anew(self) -> Iterator[tuple[VerbStore, Any]]:
         """A store, and a way to carry out a statement on its tables."""
         path = str(shutil.copy(self._folder / "whole.db", self._folder / "used.db"))
-        store, connection = SqliteStore(path), apsw.Connection(path)
+        store, connection = SqliteVerbs(path), apsw.Connection(path)
         try:
             yield store, lambda statement: list(connection.execute(statement))
         finally:
@@ -131,7 +131,7 @@ class OnServer:
         self._url = server.fresh()
         self._name = database(self._url)
         asyncio.run(write_stories(self._url))
-        self._store = PostgresStore(self._url, connections=2)
+        self._store = PostgresVerbs(self._url, connections=2)
         self._connection = psycopg.connect(self._url, autocommit=True, options="-c search_path=previously")
         columns = self.asked(
             "SELECT table_name, string_agg(column_name, ', ') FROM information_schema.columns "
@@ -145,7 +145,7 @@ class OnServer:
         return cursor.fetchall() if cursor.description else []
 
     @contextmanager
-    def anew(self) -> Iterator[tuple[Store, Any]]:
+    def anew(self) -> Iterator[tuple[VerbStore, Any]]:
         """A store, and a way to carry out a statement on its tables."""
         yield self._store, self.asked
         for name, (columns, rows) in self._saved.items():

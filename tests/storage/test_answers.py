@@ -9,14 +9,13 @@ import apsw
 import pytest
 
 from previously.core.messages import Draft, message
-from previously.storage.copy import WholeStories
-from previously.storage.postgres import PostgresStore
+from previously.runtime.whole_stories import WholeStories
 from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
 from previously.storage.tables import answers
 from tests.storage.postgres_server import database, shared_server
+from tests.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 
 AT = "2026-03-02T19:04:00+00:00"
 ME = "me"
@@ -26,21 +25,21 @@ def request(number: int) -> bytes:
     return bytes([number]) * 32
 
 
-async def a_story(store: Store, name: str = "tale", owner: str = ME) -> StoryKey:
+async def a_story(store: VerbStore, name: str = "tale", owner: str = ME) -> StoryKey:
     key = (await store.create_story(owner, name, at=AT)).key
     await store.append(key, None, [Draft(message("user", text)) for text in "abcd"], at=AT)
     return key
 
 
-async def keep(store: Store, key: StoryKey, number: int, text: str = "", at: str = AT) -> None:
+async def keep(store: VerbStore, key: StoryKey, number: int, text: str = "", at: str = AT) -> None:
     await store.keep_answer(key, request(number), text or f"answer {number}", model="m", at=at)
 
 
-async def kept(store: Store, owner: str = ME) -> list[int]:
+async def kept(store: VerbStore, owner: str = ME) -> list[int]:
     return [number for number in range(20) if await store.answer(owner, request(number)) is not None]
 
 
-async def test_an_answer_is_found_by_its_request(store: Store) -> None:
+async def test_an_answer_is_found_by_its_request(store: VerbStore) -> None:
     key = await a_story(store)
     assert await store.answer(ME, request(1)) is None
     text = "### Recap\n\nZoë said: \N{LEFT DOUBLE QUOTATION MARK}日本\N{RIGHT DOUBLE QUOTATION MARK} 🜂\r\n"
@@ -52,14 +51,14 @@ async def test_an_answer_is_found_by_its_request(store: Store) -> None:
         assert await store.answer(ME, other) is None
 
 
-async def test_the_same_request_again_is_replaced(store: Store) -> None:
+async def test_the_same_request_again_is_replaced(store: VerbStore) -> None:
     key = await a_story(store)
     await keep(store, key, 1, "first")
     await keep(store, key, 1, "second")
     assert await store.answer(ME, request(1)) == "second"
 
 
-async def test_an_answer_serves_every_story_of_its_owner_and_nobody_else(store: Store) -> None:
+async def test_an_answer_serves_every_story_of_its_owner_and_nobody_else(store: VerbStore) -> None:
     key, theirs = await a_story(store), await a_story(store, owner="they")
     await keep(store, key, 1, "mine")
     assert await store.answer("they", request(1)) is None
@@ -69,7 +68,7 @@ async def test_an_answer_serves_every_story_of_its_owner_and_nobody_else(store: 
     assert (await store.answer(ME, request(1)), await store.answer("they", request(1))) == ("mine", None)
 
 
-async def test_the_newest_answers_of_each_owner_stay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_newest_answers_of_each_owner_stay(store: VerbStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "MOST_ANSWERS", 3)
     one, other, theirs = await a_story(store), await a_story(store, "other"), await a_story(store, owner="they")
     await keep(store, theirs, 9)
@@ -85,7 +84,7 @@ async def test_the_newest_answers_of_each_owner_stay(store: Store, monkeypatch: 
     assert await kept(store, "they") == [9]
 
 
-async def test_of_many_that_keep_at_once_none_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_many_that_keep_at_once_none_is_refused(store: VerbStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "MOST_ANSWERS", 3)
     keys = [await a_story(store, f"tale {number}") for number in range(4)]
     await asyncio.gather(*(keep(store, keys[n % 4], n % 5, str(n)) for n in range(40)))
@@ -93,7 +92,7 @@ async def test_of_many_that_keep_at_once_none_is_refused(store: Store, monkeypat
     assert len(await kept(store)) == 3
 
 
-async def test_answers_go_with_their_story(store: Store) -> None:
+async def test_answers_go_with_their_story(store: VerbStore) -> None:
     key, other = await a_story(store), await a_story(store, "other")
     for number, of in ((1, key), (2, other), (3, key)):
         await keep(store, of, number)
@@ -105,7 +104,7 @@ async def test_answers_go_with_their_story(store: Store) -> None:
     assert await kept(store) == [2, 3]
 
 
-async def test_answers_go_with_any_message_of_their_story(store: Store) -> None:
+async def test_answers_go_with_any_message_of_their_story(store: VerbStore) -> None:
     key, other = await a_story(store), await a_story(store, "other")
     for number, of in ((1, key), (2, other), (3, key)):
         await keep(store, of, number)
@@ -113,7 +112,7 @@ async def test_answers_go_with_any_message_of_their_story(store: Store) -> None:
     assert await kept(store) == [2]
 
 
-async def test_what_answers_words_that_were_forgotten_meanwhile_is_not_kept(store: Store) -> None:
+async def test_what_answers_words_that_were_forgotten_meanwhile_is_not_kept(store: VerbStore) -> None:
     key = await a_story(store)
     path = await store.path(key, "main", 0, 9)
 
@@ -132,13 +131,13 @@ async def test_what_answers_words_that_were_forgotten_meanwhile_is_not_kept(stor
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
-async def test_a_text_that_not_every_store_holds_is_not_kept(store: Store, text: str) -> None:
+async def test_a_text_that_not_every_store_holds_is_not_kept(store: VerbStore, text: str) -> None:
     key = await a_story(store)
     await keep(store, key, 1, text)
     assert await kept(store) == []
 
 
-async def test_what_is_known_of_a_model(store: Store) -> None:
+async def test_what_is_known_of_a_model(store: VerbStore) -> None:
     assert await store.model_fact(ME, "m") == ""
     await store.set_model_fact(ME, "m", "two steps", AT)
     await store.set_model_fact(ME, "n" * 5_000, "long name", AT)
@@ -150,7 +149,7 @@ async def test_what_is_known_of_a_model(store: Store) -> None:
     assert (await store.model_fact(ME, "m"), await store.model_fact("they", "m")) == ("one step", "theirs")
 
 
-async def test_the_facts_set_last_stay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_facts_set_last_stay(store: VerbStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "MOST_MODEL_FACTS", 2)
     await store.set_model_fact("they", "a", "theirs", AT)
     for model in ("a", "b", "a", "c"):
@@ -159,7 +158,7 @@ async def test_the_facts_set_last_stay(store: Store, monkeypatch: pytest.MonkeyP
     assert await store.model_fact("they", "a") == "theirs"
 
 
-async def test_facts_outlive_stories(store: Store) -> None:
+async def test_facts_outlive_stories(store: VerbStore) -> None:
     key = await a_story(store)
     await store.set_model_fact(ME, "m", "two steps", AT)
     await store.forget_story(key)
@@ -167,7 +166,7 @@ async def test_facts_outlive_stories(store: Store) -> None:
 
 
 async def test_a_copy_holds_no_answers_and_has_the_same_digest(tmp_path: Path) -> None:
-    source, target = (SqliteStore(str(tmp_path / f"{name}.db")) for name in ("source", "target"))
+    source, target = (SqliteVerbs(str(tmp_path / f"{name}.db")) for name in ("source", "target"))
     key = await a_story(source)
     before = (await WholeStories(source.database, ME, "").look("tale", lambda _: None)).digest
     await keep(source, key, 1)
@@ -184,13 +183,13 @@ async def test_a_copy_holds_no_answers_and_has_the_same_digest(tmp_path: Path) -
 
 async def test_a_file_of_before_there_were_answers_gets_them(tmp_path: Path) -> None:
     path = str(tmp_path / "old.db")
-    store = SqliteStore(path)
+    store = SqliteVerbs(path)
     await a_story(store)
     await store.close()
     connection = apsw.Connection(path)
     connection.execute("DROP TABLE answer; DROP TABLE model_fact; DELETE FROM migration WHERE name = '0012_answers'")
     connection.close()
-    store = SqliteStore(path)
+    store = SqliteVerbs(path)
     info = await store.story(ME, "tale")
     assert info is not None and info.active.messages == 4
     await keep(store, info.key, 1)
@@ -208,7 +207,7 @@ async def test_a_database_of_before_there_were_answers_gets_them() -> None:
             "DELETE FROM previously.migration WHERE name = '0011_answers'",
             database(url),
         )
-        store = PostgresStore(url, connections=2)
+        store = PostgresVerbs(url, connections=2)
         await keep(store, await a_story(store), 1)
         await store.set_model_fact(ME, "m", "two steps", AT)
         assert (await kept(store), await store.model_fact(ME, "m")) == ([1], "two steps")
@@ -222,7 +221,7 @@ def bytes_in(folder: Path) -> bytes:
 
 
 async def test_no_byte_of_an_answer_is_left_in_the_file(tmp_path: Path) -> None:
-    store = SqliteStore(str(tmp_path / "stories.db"))
+    store = SqliteVerbs(str(tmp_path / "stories.db"))
     key = await a_story(store)
     await keep(store, key, 1, "Wilhelmina keeps the key")
     await keep(store, key, 2, "Wilhelmina " * 5_000)

@@ -15,23 +15,22 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.runtime.backup import copy_books
-from previously.storage.copy import Whole, WholeStories
-from previously.storage.postgres import PostgresStore
+from previously.runtime.whole_stories import Whole, WholeStories
 from previously.storage.spool import Spool
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
 from previously.storage.tables.books import Book, BookInfo, number_name
 from tests.effort import cases
 from tests.oracle.in_memory import oracle
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_store_contract import AT, ME, a_story
+from tests.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 
 NEVER = "9999"
 LATER = "2027-01-01T00:00:00+00:00"
 BODY = '{"entries":[{"name":"Mill","content":"Ünï 漢字"}]}'
 
 
-async def test_a_book_is_kept_and_kept_again(store: Store) -> None:
+async def test_a_book_is_kept_and_kept_again(store: VerbStore) -> None:
     assert await store.books(ME) == []
     assert await store.book(ME, "places") is None
     await store.keep_book(ME, "places", BODY, at=AT)
@@ -44,7 +43,7 @@ async def test_a_book_is_kept_and_kept_again(store: Store) -> None:
     assert [info.size for info in await store.books(ME)] == [2, 2]
 
 
-async def test_books_are_attached_in_order(store: Store) -> None:
+async def test_books_are_attached_in_order(store: VerbStore) -> None:
     key, other = await a_story(store), await a_story(store, name="other")
     for name in "cab":
         await store.keep_book(ME, name, "{}", at=AT)
@@ -65,7 +64,7 @@ async def test_books_are_attached_in_order(store: Store) -> None:
     assert await store.attached(key) == ["c", "b", "a"]
 
 
-async def test_a_book_that_is_forgotten_is_detached_everywhere(store: Store) -> None:
+async def test_a_book_that_is_forgotten_is_detached_everywhere(store: VerbStore) -> None:
     key, other = await a_story(store), await a_story(store, name="other")
     for name in ("one", "two"):
         await store.keep_book(ME, name, "{}", at=AT)
@@ -79,7 +78,7 @@ async def test_a_book_that_is_forgotten_is_detached_everywhere(store: Store) -> 
     assert await store.attached(key) == ["two"], "a new book of that name is another book"
 
 
-async def test_a_story_that_is_forgotten_leaves_its_books(store: Store) -> None:
+async def test_a_story_that_is_forgotten_leaves_its_books(store: VerbStore) -> None:
     key = await a_story(store, ["a"])
     await store.keep_book(ME, "one", "{}", at=AT)
     await store.attach_book(key, "one")
@@ -87,13 +86,13 @@ async def test_a_story_that_is_forgotten_leaves_its_books(store: Store) -> None:
     assert [info.name for info in await store.books(ME)] == ["one"]
     again = await a_story(store, ["a"])
     assert await store.attached(again) == []
-    if isinstance(store, Store):
+    if isinstance(store, VerbStore):
         await store.gc(ME, before=NEVER, shrink=True)
         assert await store.book(ME, "one") == Book("one", "{}", AT), "gc takes no book"
         assert (await store.verify(ME, before=NEVER)).clean
 
 
-async def test_names_and_texts_of_any_length(store: Store) -> None:
+async def test_names_and_texts_of_any_length(store: VerbStore) -> None:
     key = await a_story(store)
     name, body = "Ünï 漢字 " * 2_000, f'"{"x" * 3_000_000}"'
     await store.keep_book(ME, name, body, at=AT)
@@ -104,7 +103,7 @@ async def test_names_and_texts_of_any_length(store: Store) -> None:
     assert await store.attached(key) == []
 
 
-async def test_of_many_that_attach_while_one_forgets_none_has_what_is_gone(store: Store) -> None:
+async def test_of_many_that_attach_while_one_forgets_none_has_what_is_gone(store: VerbStore) -> None:
     keys = [await a_story(store, name=str(number)) for number in range(6)]
     for number in range(10):
         await store.keep_book(ME, "one", str(number), at=AT)
@@ -117,30 +116,30 @@ async def test_of_many_that_attach_while_one_forgets_none_has_what_is_gone(store
 
 
 @pytest.fixture
-async def stores(tmp_path: Path) -> AsyncIterator[dict[str, Store]]:
+async def stores(tmp_path: Path) -> AsyncIterator[dict[str, VerbStore]]:
     """One of each kind, and another file."""
-    opened: dict[str, Store] = {
-        "sqlite": SqliteStore(str(tmp_path / "one.db")),
-        "sqlite too": SqliteStore(str(tmp_path / "two.db")),
-        "postgres": PostgresStore(shared_server().emptied(), connections=2),
+    opened: dict[str, VerbStore] = {
+        "sqlite": SqliteVerbs(str(tmp_path / "one.db")),
+        "sqlite too": SqliteVerbs(str(tmp_path / "two.db")),
+        "postgres": PostgresVerbs(shared_server().emptied(), connections=2),
     }
     yield opened
     for store in opened.values():
         await store.close()
 
 
-async def copy(source: Store, target: Store, name: str = "tale") -> Whole:
+async def copy(source: VerbStore, target: VerbStore, name: str = "tale") -> Whole:
     with Spool() as spool:
         read = await WholeStories(source.database, ME, "here").hand_over("tale", spool, lambda _: None)
         await WholeStories(target.database, ME, "there").take_in(name, spool, lambda _: None)
     return read
 
 
-async def digest(store: Store, name: str = "tale") -> str:
+async def digest(store: VerbStore, name: str = "tale") -> str:
     return (await WholeStories(store.database, ME, "here").look(name, lambda _: None)).digest
 
 
-async def with_books(store: Store) -> StoryKey:
+async def with_books(store: VerbStore) -> StoryKey:
     key = await a_story(store, ["a", "b"])
     for name in ("people", "places", "apart"):
         await store.keep_book(ME, name, f'"{name}"', at=AT)
@@ -149,13 +148,13 @@ async def with_books(store: Store) -> StoryKey:
     return key
 
 
-async def key_of(store: Store, name: str = "tale") -> StoryKey:
+async def key_of(store: VerbStore, name: str = "tale") -> StoryKey:
     found = await store.story(ME, name)
     assert found is not None
     return found.key
 
 
-async def texts(store: Store, name: str = "tale") -> list[tuple[str, str]]:
+async def texts(store: VerbStore, name: str = "tale") -> list[tuple[str, str]]:
     """Name and text of all that a story has attached."""
     books = [await store.book(ME, one) for one in await store.attached(await key_of(store, name))]
     return [(one.name, one.body) for one in books if one]
@@ -165,7 +164,7 @@ PAIRS = [("sqlite", "sqlite too"), ("sqlite", "postgres"), ("postgres", "sqlite"
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-async def test_a_copy_brings_what_is_attached(stores: dict[str, Store], source: str, target: str) -> None:
+async def test_a_copy_brings_what_is_attached(stores: dict[str, VerbStore], source: str, target: str) -> None:
     await with_books(stores[source])
     whole = await copy(stores[source], stores[target])
     assert await texts(stores[target]) == [("places", '"places"'), ("people", '"people"')]
@@ -176,7 +175,7 @@ async def test_a_copy_brings_what_is_attached(stores: dict[str, Store], source: 
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-async def test_a_book_whose_name_is_taken_is_set_aside(stores: dict[str, Store], source: str, target: str) -> None:
+async def test_a_book_whose_name_is_taken_is_set_aside(stores: dict[str, VerbStore], source: str, target: str) -> None:
     await with_books(stores[source])
     there = stores[target]
     await there.keep_book(ME, "people", '"others"', at=LATER)
@@ -195,7 +194,7 @@ async def test_a_book_whose_name_is_taken_is_set_aside(stores: dict[str, Store],
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 async def test_books_that_nobody_has_attached_are_copied_too_once(
-    stores: dict[str, Store], source: str, target: str
+    stores: dict[str, VerbStore], source: str, target: str
 ) -> None:
     await with_books(stores[source])
     await stores[target].keep_book(ME, "apart", '"another"', at=AT)
@@ -209,7 +208,7 @@ async def test_books_that_nobody_has_attached_are_copied_too_once(
     }  # fmt: skip
 
 
-async def test_two_books_that_say_the_same_stay_two(stores: dict[str, Store]) -> None:
+async def test_two_books_that_say_the_same_stay_two(stores: dict[str, VerbStore]) -> None:
     source, target = stores["sqlite"], stores["postgres"]
     key = await a_story(source)
     for name in ("a", "a (2)"):
@@ -221,7 +220,7 @@ async def test_two_books_that_say_the_same_stay_two(stores: dict[str, Store]) ->
     assert await digest(target) == await digest(source)
 
 
-async def test_the_digest_sees_what_is_attached_and_in_which_order(stores: dict[str, Store]) -> None:
+async def test_the_digest_sees_what_is_attached_and_in_which_order(stores: dict[str, VerbStore]) -> None:
     store = stores["sqlite"]
     key = await a_story(store, ["a"])
     bare = await digest(store)
@@ -247,7 +246,7 @@ async def test_the_digest_sees_what_is_attached_and_in_which_order(stores: dict[
     assert await digest(store) == bare
 
 
-async def test_a_story_with_a_book_that_is_gone_is_not_copied(stores: dict[str, Store]) -> None:
+async def test_a_story_with_a_book_that_is_gone_is_not_copied(stores: dict[str, VerbStore]) -> None:
     source = stores["sqlite"]
     await with_books(source)
     await source.database.writing(
@@ -271,8 +270,8 @@ class BooksAgree(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.folder = tempfile.TemporaryDirectory()
         path = str(Path(self.folder.name) / "stories.db")
-        server = PostgresStore(shared_server().emptied(), connections=2)
-        self.stores: list[Store] = [oracle(), SqliteStore(path), server]
+        server = PostgresVerbs(shared_server().emptied(), connections=2)
+        self.stores: list[VerbStore] = [oracle(), SqliteVerbs(path), server]
         self.keys: list[StoryKey] = []
         for owner in ("me", "you", "me"):
             name = str(len(self.keys))

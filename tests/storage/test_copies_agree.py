@@ -17,11 +17,8 @@ from previously.core.errors import BadInput
 from previously.core.path import Splice
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
-from previously.storage.copy import WholeStories
-from previously.storage.postgres import PostgresStore
+from previously.runtime.whole_stories import WholeStories
 from previously.storage.spool import Spool
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store
 from previously.storage.tables import path_writer
 from tests.effort import cases
 from tests.storage.ids_aside import Mirror, ids_of
@@ -29,6 +26,7 @@ from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_postgres_agrees import AgreeingOnPostgres
 from tests.storage.test_stores_agree import NUMBERS, WORDS, _put
+from tests.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 
 STORES = st.sampled_from(["sqlite", "postgres"])
 
@@ -46,25 +44,25 @@ class Copying(AgreeingOnPostgres):
         self.patched.setattr(path_writer, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
         file = self.file()
-        self.original = SqliteStore(file)
-        self.others: dict[str, Store] = {
-            "sqlite": SqliteStore(f"{file}.copy"),
-            "postgres": PostgresStore(shared_server().emptied(), connections=2),
+        self.original = SqliteVerbs(file)
+        self.others: dict[str, VerbStore] = {
+            "sqlite": SqliteVerbs(f"{file}.copy"),
+            "postgres": PostgresVerbs(shared_server().emptied(), connections=2),
         }
-        self.stores: list[Store] = [self.original, *self.others.values()]
+        self.stores: list[VerbStore] = [self.original, *self.others.values()]
         for number, store in enumerate(self.stores):  # no id here is the same there
             for neighbour in range(number):
                 self.runner.run(self.told(store, f"neighbour {neighbour}"))
         self.story = self.runner.run(self.original.create_story("me", "tale", at="now"))
         self.key = self.story.key
         self.copies = 0
-        self.copied: Store = self.original
+        self.copied: VerbStore = self.original
         self.copied_story = self.story
         self.names, self.nodes, self.versions = ["main"], [0], []
         self.copy("sqlite")
         self.add(0, [*words, *"abcabc"])
 
-    async def told(self, store: Store, name: str) -> None:
+    async def told(self, store: VerbStore, name: str) -> None:
         """Another story, of nobody's interest, whose ids come between."""
         for owner in ("me", "you"):
             info = await store.create_story(owner, name, at="")
@@ -76,7 +74,7 @@ class Copying(AgreeingOnPostgres):
         self.copies += 1
         self.runner.run(self.copy_to(self.others[where], f"copy {self.copies}"))
 
-    async def copy_to(self, target: Store, name: str) -> None:
+    async def copy_to(self, target: VerbStore, name: str) -> None:
         source = WholeStories(self.copied.database, "me", "here")
         with Spool() as spool:
             whole = await source.hand_over(self.copied_story.name, spool, nothing)
@@ -95,13 +93,13 @@ class Copying(AgreeingOnPostgres):
             theirs = self.runner.run(copied.look(self.copied_story.name, nothing))
             assert (ours.messages, ours.digest) == (theirs.messages, theirs.digest)
 
-    def both(self, act: Callable[[Store], Awaitable[Any]]) -> Any:
+    def both(self, act: Callable[[VerbStore], Awaitable[Any]]) -> Any:
         """Do the same on the original and on its copy; what they answer, ids aside, must be the same."""
         before = self.runner.run(ids_of(self.original, self.key))
         first = self.runner.run(self._tried(act(self.original)))
         after = self.runner.run(ids_of(self.original, self.key))
         mirror = Mirror(self.copied, self.copied_story, self.story, before, after)
-        assert first == self.runner.run(self._tried(act(cast(Store, mirror))))
+        assert first == self.runner.run(self._tried(act(cast(VerbStore, mirror))))
         return first
 
     async def _tried(self, verb: Awaitable[Any]) -> Any:
@@ -129,7 +127,7 @@ class Copying(AgreeingOnPostgres):
             answer = find(index, path, text, Letters())
             return [answer.query, answer.outline.sessions.tolist(), answer.hits]
 
-        async def caught_up(store: Store) -> list[Any]:
+        async def caught_up(store: VerbStore) -> list[Any]:
             while await store.index(self.key, Letters()):
                 pass
             return await store.recall(self.key, self.name(branch), found)

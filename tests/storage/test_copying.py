@@ -19,17 +19,16 @@ from previously.core.messages import Attributes, Draft, Message, Role, Text, Thi
 from previously.core.path import Put, Reuse, Span, Splice
 from previously.core.snapshot import KeptRecipe
 from previously.core.versions import Cost, Kind, NewVersion, Status
+from previously.runtime.whole_stories import NameTaken, Whole, WholeStories
 from previously.storage import copy as copying
 from previously.storage import layout
-from previously.storage.copy import NameTaken, Whole, WholeStories
-from previously.storage.postgres import PostgresStore
 from previously.storage.postgres.transaction import prepare
 from previously.storage.queries import load_all_queries, load_migrations
 from previously.storage.spool import Spool
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
 from tests.storage.postgres_server import database, shared_server
+from tests.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 
 COLUMNS = [(table.name, column.name) for table in layout.TABLES if table.is_digested for column in table.columns] + [
     ("story", "name")
@@ -49,32 +48,32 @@ def nothing(_: int) -> None:
 
 
 @pytest.fixture
-async def stores(tmp_path: Path) -> AsyncIterator[dict[str, Store]]:
+async def stores(tmp_path: Path) -> AsyncIterator[dict[str, VerbStore]]:
     """Two of each kind, empty; the two of PostgreSQL are one database."""
     url = shared_server().emptied()
-    opened: dict[str, Store] = {
-        "sqlite": SqliteStore(str(tmp_path / "one.db")),
-        "sqlite too": SqliteStore(str(tmp_path / "two.db")),
-        "postgres": PostgresStore(url, connections=2),
-        "postgres too": PostgresStore(url, connections=2),
+    opened: dict[str, VerbStore] = {
+        "sqlite": SqliteVerbs(str(tmp_path / "one.db")),
+        "sqlite too": SqliteVerbs(str(tmp_path / "two.db")),
+        "postgres": PostgresVerbs(url, connections=2),
+        "postgres too": PostgresVerbs(url, connections=2),
     }
     yield opened
     for store in opened.values():
         await store.close()
 
 
-def whole(store: Store, owner: str = "me") -> WholeStories:
+def whole(store: VerbStore, owner: str = "me") -> WholeStories:
     return WholeStories(store.database, owner, "there")
 
 
-async def copy(source: Store, name: str, target: Store, new: str, owner: str = "me", **options: Any) -> Whole:
+async def copy(source: VerbStore, name: str, target: VerbStore, new: str, owner: str = "me", **options: Any) -> Whole:
     with Spool() as spool:
         read = await whole(source).hand_over(name, spool, nothing)
         await whole(target, owner).take_in(new, spool, nothing, **options)
     return read
 
 
-async def digest(store: Store, name: str, owner: str = "me") -> str:
+async def digest(store: VerbStore, name: str, owner: str = "me") -> str:
     return (await whole(store, owner).look(name, nothing)).digest
 
 
@@ -83,7 +82,7 @@ def put(*texts: str) -> tuple[Put, ...]:
 
 
 async def commit(
-    store: Store, key: StoryKey, branch: str, span: Span, scope: str = "", kind: Kind = Kind.RECAP, **other: Any
+    store: VerbStore, key: StoryKey, branch: str, span: Span, scope: str = "", kind: Kind = Kind.RECAP, **other: Any
 ) -> int:
     items = await store.path(key, branch, span.first, span.last)
     made: dict[str, Any] = {
@@ -95,12 +94,12 @@ async def commit(
     return (await store.commit(key, NewVersion(kind=kind, scope=scope, span=span, key=key_of, **made))).id
 
 
-async def mark(store: Store, key: StoryKey, branch: str, position: int, **options: Any) -> Mark:
+async def mark(store: VerbStore, key: StoryKey, branch: str, position: int, **options: Any) -> Mark:
     kind, text = MarkKind.CHAPTER, "A chapter"
     return await store.add_mark(key, branch, kind, position, text, made_by="person", at="now", seen=b"s", **options)
 
 
-async def rich(store: Store, owner: str = "me", name: str = "tale") -> StoryKey:
+async def rich(store: VerbStore, owner: str = "me", name: str = "tale") -> StoryKey:
     """A story with rows of every kind in every state, and references to what is gone."""
     key = (await store.create_story(owner, name, at="then")).key
     drafts = [Draft(message("user", text), Attributes("at", f"id {text}", {"k": text})) for text in "abcdefgh"]
@@ -140,13 +139,13 @@ async def rich(store: Store, owner: str = "me", name: str = "tale") -> StoryKey:
     return key
 
 
-async def neighbours(store: Store, name: str) -> None:
+async def neighbours(store: VerbStore, name: str) -> None:
     """Other stories, of this owner and another, so that no id is the one it was elsewhere."""
     for owner in ("me", "you"):
         await rich(store, owner, name)
 
 
-async def all_rows(store: Store, owner: str) -> int:
+async def all_rows(store: VerbStore, owner: str) -> int:
     """How many rows an owner has, in whatever table, by the hand of the database."""
 
     def count(tables: Tables) -> int:
@@ -159,7 +158,7 @@ async def all_rows(store: Store, owner: str) -> int:
 
 
 @pytest.mark.parametrize("target", ["sqlite too", "postgres"])
-async def test_how_views_were_made_comes_along(stores: dict[str, Store], target: str) -> None:
+async def test_how_views_were_made_comes_along(stores: dict[str, VerbStore], target: str) -> None:
     await neighbours(stores[target], "others")
     key = await rich(stores["sqlite"])
     await copy(stores["sqlite"], "tale", stores[target], "tale")
@@ -220,7 +219,7 @@ def test_what_is_an_id_is_told_by_its_table() -> None:
 
 @pytest.mark.parametrize("source", ["sqlite", "postgres"])
 @pytest.mark.parametrize("target", ["sqlite too", "postgres too"])
-async def test_a_copy_has_the_digest_of_its_original(stores: dict[str, Store], source: str, target: str) -> None:
+async def test_a_copy_has_the_digest_of_its_original(stores: dict[str, VerbStore], source: str, target: str) -> None:
     await neighbours(stores[source], "before")
     await rich(stores[source])
     await neighbours(stores[target], "before too")
@@ -231,7 +230,7 @@ async def test_a_copy_has_the_digest_of_its_original(stores: dict[str, Store], s
     assert await all_rows(stores[target], "me") > await all_rows(stores[source], "you")
 
 
-async def test_there_and_back_again(stores: dict[str, Store]) -> None:
+async def test_there_and_back_again(stores: dict[str, VerbStore]) -> None:
     key = await rich(stores["sqlite"])
     await copy(stores["sqlite"], "tale", stores["postgres"], "tale", owner="me")
     await neighbours(stores["sqlite too"], "before")
@@ -250,7 +249,7 @@ async def test_there_and_back_again(stores: dict[str, Store]) -> None:
     assert found.budget_tokens is None, "the budget of the last view is no part of a story"
 
 
-async def test_owners_are_walls(stores: dict[str, Store]) -> None:
+async def test_owners_are_walls(stores: dict[str, VerbStore]) -> None:
     store = stores["postgres"]
     await asyncio.gather(*(rich(store, owner, f"{owner}'s") for owner in ("me", "you", "they")))
     assert await digest(store, "me's") == await digest(store, "you's", "you") == await digest(store, "they's", "they")
@@ -265,7 +264,7 @@ async def test_owners_are_walls(stores: dict[str, Store]) -> None:
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=list(ODD))
-async def test_odd_text_survives(stores: dict[str, Store], text: str) -> None:
+async def test_odd_text_survives(stores: dict[str, VerbStore], text: str) -> None:
     source = stores["sqlite"]
     key = (await source.create_story("me", f"tale {text[:20]}", at=text[:99])).key
     draft = Draft(message("user", text, speaker=text[:99]), Attributes(source_id=text, extra={text[:9]: text}))
@@ -285,7 +284,7 @@ async def test_odd_text_survives(stores: dict[str, Store], text: str) -> None:
 
 
 async def test_rows_in_chunks_of_any_size_are_the_same_story(
-    stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch
+    stores: dict[str, VerbStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await rich(stores["sqlite"])
     key = (await stores["postgres"].create_story("me", "long", at="")).key
@@ -302,7 +301,9 @@ async def test_rows_in_chunks_of_any_size_are_the_same_story(
             await copy(stores[kind], name, stores["sqlite too"], f"{name} {rows}")
 
 
-async def test_no_chunk_holds_more_text_than_it_may(stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_chunk_holds_more_text_than_it_may(
+    stores: dict[str, VerbStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = stores["sqlite"]
     key = (await store.create_story("me", "tale", at="")).key
     await store.apply(key, "main", [Splice(0, 0, put(*("x" * 4_000 for _ in range(20))))], at="")
@@ -365,7 +366,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[bytes, str]
     path = tmp_path_factory.mktemp("told") / "stories.db"
 
     async def tell() -> str:
-        store = SqliteStore(str(path))
+        store = SqliteVerbs(str(path))
         await rich(store)
         found = await digest(store, "tale")
         await store.close()
@@ -381,7 +382,7 @@ async def test_the_digest_sees_every_column(told: tuple[bytes, str], tmp_path: P
     path = tmp_path / "stories.db"
     path.write_bytes(content)
     Planted(path).change(table, column)
-    store = SqliteStore(str(path))
+    store = SqliteVerbs(str(path))
     after = await digest(store, "tale7" if column == "name" and table == "story" else "tale")
     await store.close()
     assert (after == before) is ((table, column) == ("story", "name")), "a story may be given another name"
@@ -394,13 +395,13 @@ async def test_the_digest_sees_every_row(told: tuple[bytes, str], tmp_path: Path
         path = tmp_path / f"{given}.db"
         path.write_bytes(content)
         Planted(path).change(table, given)
-        store = SqliteStore(str(path))
+        store = SqliteVerbs(str(path))
         assert await digest(store, "tale") != before, f"a row of another {given} is missing"
         await store.close()
 
 
 @pytest.mark.parametrize("target", ["sqlite too", "postgres"])
-async def test_what_goes_wrong_leaves_no_row(stores: dict[str, Store], target: str) -> None:
+async def test_what_goes_wrong_leaves_no_row(stores: dict[str, VerbStore], target: str) -> None:
     """At every step of reading, writing and reading again."""
     await rich(stores["sqlite"])
     for number in range(1_000):
@@ -424,7 +425,7 @@ async def test_what_goes_wrong_leaves_no_row(stores: dict[str, Store], target: s
 
 @pytest.mark.parametrize("target", ["sqlite too", "postgres"])
 async def test_a_copy_that_is_not_equal_is_undone(
-    stores: dict[str, Store], target: str, monkeypatch: pytest.MonkeyPatch
+    stores: dict[str, VerbStore], target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await rich(stores["sqlite"])
     stored = copying._restore_ids
@@ -441,7 +442,7 @@ async def test_a_copy_that_is_not_equal_is_undone(
     await copy(stores["sqlite"], "tale", stores[target], "copy")
 
 
-async def test_a_server_that_goes_away_meanwhile_has_it_written_once(stores: dict[str, Store]) -> None:
+async def test_a_server_that_goes_away_meanwhile_has_it_written_once(stores: dict[str, VerbStore]) -> None:
     """The work is done again from the spool."""
     await rich(stores["sqlite"])
     steps: list[int] = []
@@ -461,7 +462,7 @@ async def test_a_server_that_goes_away_meanwhile_has_it_written_once(stores: dic
 
 
 @pytest.mark.parametrize("target", ["sqlite too", "postgres"])
-async def test_the_scope_of_a_mark_that_is_gone_is_given_to_no_other(stores: dict[str, Store], target: str) -> None:
+async def test_the_scope_of_a_mark_that_is_gone_is_given_to_no_other(stores: dict[str, VerbStore], target: str) -> None:
     key = (await stores["sqlite"].create_story("me", "tale", at="")).key
     await stores["sqlite"].apply(key, "main", [Splice(0, 0, put(*"abcd"))], at="")
     gone = await mark(stores["sqlite"], key, "main", 1)
@@ -478,7 +479,7 @@ async def test_the_scope_of_a_mark_that_is_gone_is_given_to_no_other(stores: dic
 
 
 @pytest.mark.parametrize("target", ["sqlite too", "postgres"])
-async def test_a_name_that_is_taken(stores: dict[str, Store], target: str) -> None:
+async def test_a_name_that_is_taken(stores: dict[str, VerbStore], target: str) -> None:
     await rich(stores["sqlite"])
     other = (await stores[target].create_story("me", "tale", at="")).key
     await stores[target].apply(other, "main", [Splice(0, 0, put("mine"))], at="")
@@ -496,7 +497,7 @@ async def test_a_name_that_is_taken(stores: dict[str, Store], target: str) -> No
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_of_many_that_copy_to_one_name_at_once_one_does(stores: dict[str, Store], kind: str) -> None:
+async def test_of_many_that_copy_to_one_name_at_once_one_does(stores: dict[str, VerbStore], kind: str) -> None:
     await rich(stores["sqlite"])
     targets = [stores[kind], stores[f"{kind} too"] if kind == "postgres" else stores[kind]] * 3
     done = await asyncio.gather(
@@ -507,7 +508,7 @@ async def test_of_many_that_copy_to_one_name_at_once_one_does(stores: dict[str, 
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_what_is_being_imported_is_copied_as_far_as_it_got(stores: dict[str, Store], kind: str) -> None:
+async def test_what_is_being_imported_is_copied_as_far_as_it_got(stores: dict[str, VerbStore], kind: str) -> None:
     """A copy made in the middle of a long import shows the path of before."""
     store = stores[kind]
     key = (await store.create_story("me", "tale", at="")).key
@@ -535,7 +536,7 @@ def test_no_query_reads_more_than_it_gives(tmp_path: Path) -> None:
     reading = [name for name in layout.write_copy_queries("sqlite") if name.startswith(("copy_", "ids_", "sizes_"))]
     reading = [name for name in reading if not name.startswith("copy_into_")]
     path = str(tmp_path / "stories.db")
-    asyncio.run(SqliteStore(path).close())
+    asyncio.run(SqliteVerbs(path).close())
     connection = apsw.Connection(path)
     for name in reading:
         plan = connection.execute(f"EXPLAIN QUERY PLAN {layout.write_copy_queries('sqlite')[name]}", asked)

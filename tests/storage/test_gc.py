@@ -19,14 +19,12 @@ from previously.core.path import Put, Span, Splice, Splices
 from previously.core.versions import Kind, NewVersion, Status
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
+from previously.runtime.whole_stories import WholeStories
 from previously.storage import gc
-from previously.storage.copy import WholeStories
 from previously.storage.findings import Collected, Garbage
-from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
-from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SqliteFile
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
 from previously.storage.tables import Tables, make_tables, path_writer
 from tests.effort import cases
 from tests.storage.letters import Letters
@@ -34,19 +32,20 @@ from tests.storage.postgres_server import database, shared_server
 from tests.storage.rich_story import OWNER, write_stories
 from tests.storage.test_stores_agree import NUMBERS, WORDS, Agreeing
 from tests.storage.test_verify import LASTING
+from tests.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 
 EARLY, BEGUN, LATE = "2020", "2021", "2022"
 NOTHING = Garbage()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[VerbStore]:
     """A store of tables, empty."""
-    opened: Store
+    opened: VerbStore
     if request.param == "sqlite":
-        opened = SqliteStore(str(tmp_path / "stories.db"))
+        opened = SqliteVerbs(str(tmp_path / "stories.db"))
     else:
-        opened = PostgresStore(shared_server().emptied())
+        opened = PostgresVerbs(shared_server().emptied())
     yield opened
     await opened.close()
 
@@ -67,7 +66,7 @@ def many(count: int, word: str = "new") -> tuple[Put, ...]:
     return put(*(f"{word} {number}" for number in range(count)))
 
 
-async def begun(store: Store, script: Splices, stages: int, *, branch: str = "main", at: str = BEGUN) -> StoryKey:
+async def begun(store: VerbStore, script: Splices, stages: int, *, branch: str = "main", at: str = BEGUN) -> StoryKey:
     """A change of the story `tale` that is interrupted after so many stages, as if the process had been killed."""
     key = (await store.create_story("me", "tale", at="")).key
 
@@ -81,7 +80,7 @@ async def begun(store: Store, script: Splices, stages: int, *, branch: str = "ma
     return key
 
 
-async def told(store: Store, *texts: str) -> StoryKey:
+async def told(store: VerbStore, *texts: str) -> StoryKey:
     """The story `tale`, with these messages and something remembered of them."""
     key = (await store.create_story("me", "tale", at="")).key
     await store.apply(key, "main", [Splice(0, 0, put(*texts, other=["swipe"]))], at="")
@@ -96,7 +95,7 @@ async def told(store: Store, *texts: str) -> StoryKey:
     return key
 
 
-async def answers(store: Store, owner: str = "me") -> list[Any]:
+async def answers(store: VerbStore, owner: str = "me") -> list[Any]:
     """All that a store says of an owner's stories."""
     found: list[Any] = [await store.stories(owner)]
     for info in await store.stories(owner):
@@ -119,7 +118,7 @@ async def answers(store: Store, owner: str = "me") -> list[Any]:
     return found
 
 
-async def counted(store: Store, owner: str = "me") -> dict[str, int]:
+async def counted(store: VerbStore, owner: str = "me") -> dict[str, int]:
     """How many rows each table has."""
 
     def count(tables: Tables) -> dict[str, int]:
@@ -133,7 +132,7 @@ async def counted(store: Store, owner: str = "me") -> dict[str, int]:
     return await store.database.reading(owner, count)
 
 
-async def cleaned(store: Store, *, before: str = LATE) -> Collected:
+async def cleaned(store: VerbStore, *, before: str = LATE) -> Collected:
     """What was taken; no answer may change, and all is as it must be before and after."""
     seen, check = await answers(store), await store.verify("me", before=before)
     assert check.faults == ()
@@ -149,7 +148,7 @@ async def cleaned(store: Store, *, before: str = LATE) -> Collected:
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3])
-async def test_what_a_killed_import_left_behind_is_gone(store: Store, stages: int) -> None:
+async def test_what_a_killed_import_left_behind_is_gone(store: VerbStore, stages: int) -> None:
     await told(store, *"abc")
     before = await counted(store)
     await begun(store, [Splice(3, 0, many(12))], stages)
@@ -159,7 +158,7 @@ async def test_what_a_killed_import_left_behind_is_gone(store: Store, stages: in
     assert (taken.lines, taken.nodes, taken.entries, taken.path_rows) == (1, stages * 4, stages * 4, stages * 4)
 
 
-async def test_what_was_indexed_of_a_killed_import_is_gone_and_its_ids_are_indexed_again(store: Store) -> None:
+async def test_what_was_indexed_of_a_killed_import_is_gone_and_its_ids_are_indexed_again(store: VerbStore) -> None:
     key = await told(store, *"abcdef")
     await begun(store, [Splice(6, 0, many(9, "dead"))], 2)
     while await store.index(key, Letters(), most=4):
@@ -175,7 +174,7 @@ async def test_what_was_indexed_of_a_killed_import_is_gone_and_its_ids_are_index
     assert (await store.verify("me", before=LATE)).faults == ()
 
 
-async def test_the_first_import_of_a_story_and_its_swipes_are_gone(store: Store) -> None:
+async def test_the_first_import_of_a_story_and_its_swipes_are_gone(store: VerbStore) -> None:
     await store.create_story("me", "tale", at="")
     before = await counted(store)
     key = await begun(store, [Splice(0, 0, put("hail", "b", "c", "d", "e", "f", other=["hello", "well met"]))], 1)
@@ -185,7 +184,7 @@ async def test_the_first_import_of_a_story_and_its_swipes_are_gone(store: Store)
     assert len(await store.siblings(key, "main", 0)) == 1
 
 
-async def test_what_a_killed_deep_edit_left_behind_is_gone(store: Store) -> None:
+async def test_what_a_killed_deep_edit_left_behind_is_gone(store: VerbStore) -> None:
     await told(store, *"abcdefghij")
     await store.fork(StoryKey("me", 1), "main", "aside", 5, at="")
     before = await counted(store)
@@ -195,7 +194,7 @@ async def test_what_a_killed_deep_edit_left_behind_is_gone(store: Store) -> None
     assert await counted(store) == before
 
 
-async def test_swipes_stay_and_those_of_a_dead_attempt_were_never_seen(store: Store) -> None:
+async def test_swipes_stay_and_those_of_a_dead_attempt_were_never_seen(store: VerbStore) -> None:
     key = await told(store, *"abcdefghij")
     await begun(store, [Splice(1, 1, put("B", other=["BB"]))], 1)
     for _ in range(2):
@@ -204,7 +203,7 @@ async def test_swipes_stay_and_those_of_a_dead_attempt_were_never_seen(store: St
         await cleaned(store)
 
 
-async def test_nodes_that_a_second_attempt_took_over_stay(store: Store) -> None:
+async def test_nodes_that_a_second_attempt_took_over_stay(store: VerbStore) -> None:
     key = await told(store, *"abcdefghij")
     deletion = [Splice(4, 1, ())]
     await begun(store, deletion, 1)
@@ -216,7 +215,7 @@ async def test_nodes_that_a_second_attempt_took_over_stay(store: Store) -> None:
     await cleaned(store)
 
 
-async def test_nodes_that_two_dead_attempts_share_go_with_the_last(store: Store) -> None:
+async def test_nodes_that_two_dead_attempts_share_go_with_the_last(store: VerbStore) -> None:
     await told(store, *"abcdefghij")
     before = await counted(store)
     for stages in (1, 2, 1):
@@ -228,7 +227,7 @@ async def test_nodes_that_two_dead_attempts_share_go_with_the_last(store: Store)
     assert (await store.verify("me", before=LATE)).faults == ()
 
 
-async def test_two_dead_attempts_at_one_place_go_with_their_swipes(store: Store) -> None:
+async def test_two_dead_attempts_at_one_place_go_with_their_swipes(store: VerbStore) -> None:
     await store.create_story("me", "tale", at="")
     before = await counted(store)
     for word in ("hello", "well met"):
@@ -237,7 +236,7 @@ async def test_two_dead_attempts_at_one_place_go_with_their_swipes(store: Store)
     assert await counted(store) == before
 
 
-async def test_a_change_that_somebody_is_making_is_left_alone(store: Store) -> None:
+async def test_a_change_that_somebody_is_making_is_left_alone(store: VerbStore) -> None:
     await told(store, *"abc")
     await begun(store, [Splice(3, 0, many(12))], 2, at=BEGUN)
     before = await counted(store)
@@ -246,7 +245,7 @@ async def test_a_change_that_somebody_is_making_is_left_alone(store: Store) -> N
     assert await counted(store) == before
 
 
-async def test_what_was_begun_before_times_were_kept_is_old(store: Store) -> None:
+async def test_what_was_begun_before_times_were_kept_is_old(store: VerbStore) -> None:
     await told(store, *"abc")
     before = await counted(store)
     await begun(store, [Splice(3, 0, many(12))], 2, at=cast(Any, None))
@@ -261,7 +260,7 @@ async def test_what_was_begun_before_times_were_kept_is_old(store: Store) -> Non
     assert await counted(store) == before
 
 
-async def test_lines_that_no_branch_shows_go_and_those_leaned_on_stay(store: Store) -> None:
+async def test_lines_that_no_branch_shows_go_and_those_leaned_on_stay(store: VerbStore) -> None:
     key = await told(store, *"abcdefghij")
     for number in range(4):
         await store.fork(key, "main", f"branch {number}", 8 - number, at="")
@@ -272,7 +271,7 @@ async def test_lines_that_no_branch_shows_go_and_those_leaned_on_stay(store: Sto
     assert (taken.nodes, taken.entries) == (0, 0)
 
 
-async def test_rows_behind_all_that_others_lean_on_go(store: Store) -> None:
+async def test_rows_behind_all_that_others_lean_on_go(store: VerbStore) -> None:
     key = await told(store, *"abcdefghij")
     await store.apply(key, "main", [Splice(4, 1, put("x"))], at="")
     taken = await cleaned(store)
@@ -285,7 +284,7 @@ async def test_rows_behind_all_that_others_lean_on_go(store: Store) -> None:
     assert [item.entry.message.text for item in await store.path(key, "aside", 0, 9)] == [*"abcz"]
 
 
-async def test_leases_that_ran_out_go(store: Store) -> None:
+async def test_leases_that_ran_out_go(store: VerbStore) -> None:
     key = await told(store, *"abc")
     await store.take_lease(key, "one", "me", now="", until=EARLY)
     await store.take_lease(key, "two", "me", now="", until=BEGUN)
@@ -295,13 +294,13 @@ async def test_leases_that_ran_out_go(store: Store) -> None:
     assert await store.take_lease(key, "one", "other", now=BEGUN, until=LATE)
 
 
-async def test_an_interrupted_cleaning_changes_no_answer_and_the_next_one_ends_it(store: Store) -> None:
+async def test_an_interrupted_cleaning_changes_no_answer_and_the_next_one_ends_it(store: VerbStore) -> None:
     key = await told(store, *"abcdefghij")
     await store.fork(key, "main", "aside", 6, at="")
     await store.apply(key, "aside", [Splice(1, 1, put("x"))], at="")
     before: dict[str, int] = {}
     seen = await answers(store)
-    for stages in range(1, 40, 5 if isinstance(store, PostgresStore) else 1):
+    for stages in range(1, 40, 5 if isinstance(store, PostgresVerbs) else 1):
         await begun(store, [Splice(10, 0, put(*"klmnopqrst", other=["swipe"]))], 2)
         await begun(store, [Splice(2, 1, put("C"))], 2)
 
@@ -327,7 +326,7 @@ async def test_an_interrupted_cleaning_changes_no_answer_and_the_next_one_ends_i
     raise AssertionError("a cleaning ends")
 
 
-async def test_a_story_whose_cleaning_was_interrupted_can_be_copied(store: Store) -> None:
+async def test_a_story_whose_cleaning_was_interrupted_can_be_copied(store: VerbStore) -> None:
     """Swipes that were never seen are not seen in the copy, and its own cleaning takes them."""
     key = await told(store, *"abcdefghij")
     clean = await counted(store)
@@ -354,7 +353,7 @@ async def test_a_story_whose_cleaning_was_interrupted_can_be_copied(store: Store
     assert (await store.verify("they", before=LATE)).faults == ()
 
 
-async def test_what_is_written_while_it_is_cleaned_is_kept(store: Store) -> None:
+async def test_what_is_written_while_it_is_cleaned_is_kept(store: VerbStore) -> None:
     """Between two stages of a cleaning the change that died is made again and takes its nodes over."""
     for pause in range(1, 12):
         key = (await store.create_story("me", f"tale {pause}", at="")).key
@@ -380,7 +379,7 @@ async def test_what_is_written_while_it_is_cleaned_is_kept(store: Store) -> None
 
 async def test_a_change_taken_for_dead_says_so_and_changes_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "stories.db")
-    store = SqliteStore(path)
+    store = SqliteVerbs(path)
     key = await told(store, *"abc")
     file = SqliteFile(path)
     tables = make_tables(file)
@@ -404,7 +403,7 @@ async def test_a_change_taken_for_dead_says_so_and_changes_nothing(tmp_path: Pat
 
 async def test_a_change_whose_branch_moved_on_while_its_lines_were_cleaned_says_so(tmp_path: Path) -> None:
     path = str(tmp_path / "stories.db")
-    store = SqliteStore(path)
+    store = SqliteVerbs(path)
     key = await told(store, *"abcdefghij")
     file = SqliteFile(path)
     tables = make_tables(file)
@@ -425,7 +424,7 @@ async def test_a_change_whose_branch_moved_on_while_its_lines_were_cleaned_says_
 
 async def test_what_was_taken_is_not_left_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "stories.db"
-    store = SqliteStore(str(path))
+    store = SqliteVerbs(str(path))
     await told(store, *"abc")
     await begun(store, [Splice(3, 0, put(*("a secret word" * 3 for _ in range(12))))], 3)
     assert b"secret" in path.read_bytes() + path.with_name("stories.db-wal").read_bytes()
@@ -439,7 +438,7 @@ async def test_what_was_taken_is_not_left_in_the_file(tmp_path: Path) -> None:
 async def test_a_log_that_somebody_reads_cannot_be_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("previously.storage.sqlite.file.BUSY_GIVE_UP_S", 0.0)
     path = str(tmp_path / "stories.db")
-    store = SqliteStore(path)
+    store = SqliteVerbs(path)
     await told(store, *"abc")
     reader = SqliteFile(path, reads_only=True)
     with reader.snapshot():
@@ -453,7 +452,7 @@ async def test_a_log_that_somebody_reads_cannot_be_cleared(tmp_path: Path, monke
 
 async def test_shrinking_gives_the_disk_its_bytes_back(tmp_path: Path) -> None:
     path = tmp_path / "stories.db"
-    store = SqliteStore(str(path))
+    store = SqliteVerbs(str(path))
     await told(store, *"abc")
     await begun(store, [Splice(3, 0, put(*("long " * 2_000 for _ in range(60))))], 14)
     free = await store.gc("me", before=LATE)
@@ -468,7 +467,7 @@ async def test_shrinking_gives_the_disk_its_bytes_back(tmp_path: Path) -> None:
 
 
 async def test_a_server_sees_to_its_own_space() -> None:
-    store = PostgresStore(shared_server().emptied())
+    store = PostgresVerbs(shared_server().emptied())
     await told(store, *"abc")
     assert (await store.gc("me", before=LATE, shrink=True)).freed_bytes is None
     assert not await store.database.clear_log()
@@ -478,13 +477,13 @@ async def test_a_server_sees_to_its_own_space() -> None:
 async def test_a_login_that_owns_nothing_cannot_clean() -> None:
     server = shared_server()
     url = server.emptied()
-    store = PostgresStore(url)
+    store = PostgresVerbs(url)
     await told(store, *"abc")
     await begun(store, [Splice(3, 0, many(12))], 1)
     before = await counted(store)
     server.admin("CREATE ROLE plain LOGIN; GRANT previously_app TO plain")
     try:
-        plain = PostgresStore(url.replace("postgres@", "plain@"))
+        plain = PostgresVerbs(url.replace("postgres@", "plain@"))
         with pytest.raises(StoreProblem, match="may not destroy"):
             await plain.gc("me", before=LATE)
         assert (await plain.verify("me", before=LATE)).faults == ()
@@ -501,7 +500,7 @@ async def test_who_owns_the_tables_and_is_no_superuser_destroys_only_rows_of_the
     url = server.fresh(migrated=False)
     server.admin(f"CREATE ROLE warden LOGIN CREATEROLE; ALTER DATABASE {database(url)} OWNER TO warden")
     server.admin("GRANT previously_app TO warden WITH ADMIN OPTION")
-    store = PostgresStore(url.replace("postgres@", "warden@"))
+    store = PostgresVerbs(url.replace("postgres@", "warden@"))
     await told(store, *"abc")
     theirs = (await store.create_story("they", "tale", at="")).key
     await store.apply(theirs, "main", [Splice(0, 0, put(*"xyz"))], at="")
@@ -526,7 +525,7 @@ async def test_who_owns_the_tables_and_is_no_superuser_destroys_only_rows_of_the
 async def test_all_that_people_and_folds_made_stays(tmp_path: Path) -> None:
     for place in (str(tmp_path / "rich.db"), shared_server().emptied()):
         await write_stories(place)
-        store = SqliteStore(place) if place.endswith(".db") else PostgresStore(place)
+        store = SqliteVerbs(place) if place.endswith(".db") else PostgresVerbs(place)
         seen = await answers(store, OWNER)
         taken = await store.gc(OWNER, before=LATE)
         assert (taken.nodes, taken.entries, taken.leases) == (0, 0, 0)
@@ -534,7 +533,7 @@ async def test_all_that_people_and_folds_made_stays(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_a_story_that_lost_its_path_is_left_for_verify(store: Store) -> None:
+async def test_a_story_that_lost_its_path_is_left_for_verify(store: VerbStore) -> None:
     key = await told(store, *"abcdefghij")
     await store.apply(key, "main", [Splice(1, 1, put("x"))], at="")
 
@@ -550,7 +549,7 @@ async def test_a_story_that_lost_its_path_is_left_for_verify(store: Store) -> No
     assert await counted(store) == before
 
 
-async def test_a_stage_that_fails_keeps_what_was_done_before(store: Store) -> None:
+async def test_a_stage_that_fails_keeps_what_was_done_before(store: VerbStore) -> None:
     key = await told(store, *"abc")
 
     def work(tables: Tables) -> Generator[None, None, None]:
@@ -573,7 +572,7 @@ class Cleaning(Agreeing):
         name = self.name(branch)
         first = at % (self.length(name) + 1)
         script = [Splice(first, min(remove, self.length(name) - first), put(*words, *"abc"))]
-        store = cast(SqliteStore, self.stores[1])
+        store = cast(SqliteVerbs, self.stores[1])
 
         def die(tables: Tables) -> Generator[None, None, None]:
             change = tables.writer.apply(self.key, tables.branch(self.key, name), script, BEGUN, None)
@@ -596,14 +595,14 @@ class Cleaning(Agreeing):
 
     @rule()
     def clean(self) -> None:
-        store = cast(SqliteStore, self.stores[1])
+        store = cast(SqliteVerbs, self.stores[1])
         self.runner.run(store.gc("me", before=LATE))
 
     def teardown(self) -> None:
         try:
             if hasattr(self, "stores"):
                 self.clean()
-                store = cast(SqliteStore, self.stores[1])
+                store = cast(SqliteVerbs, self.stores[1])
                 seen = self.runner.run(store.verify("me", before=LATE))
                 assert (seen.faults, seen.garbage) == ((), NOTHING)
         finally:

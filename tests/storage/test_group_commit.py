@@ -17,16 +17,16 @@ from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status, Version
-from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables, path_writer
 from previously.storage.tables.cover import CoverTable
+from tests.storage.verbs import SqliteVerbs
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = SqliteStore(str(tmp_path / "stories.db"))
+async def store(tmp_path: Path) -> AsyncIterator[SqliteVerbs]:
+    opened = SqliteVerbs(str(tmp_path / "stories.db"))
     yield opened
     await opened.close()
 
@@ -50,14 +50,14 @@ def put(text: str) -> list[Draft]:
     return [Draft(message("user", text))]
 
 
-async def texts(store: SqliteStore, key: StoryKey) -> list[str]:
+async def texts(store: SqliteVerbs, key: StoryKey) -> list[str]:
     return [item.entry.message.text for item in await store.path(key, "main", 0, 9_999)]
 
 
 class Held:
     """Keeps the writer busy until it is let go, so that what comes meanwhile waits together."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqliteVerbs) -> None:
         self._go = threading.Event()
         self._waits = asyncio.ensure_future(store.database.writing(StoryKey("me", 0), lambda _: self._go.wait(20)))
 
@@ -67,7 +67,7 @@ class Held:
         await asyncio.gather(self._waits, *waiting, return_exceptions=True)
 
 
-async def test_those_who_wait_together_are_kept_in_one_transaction(store: SqliteStore, told: list[str]) -> None:
+async def test_those_who_wait_together_are_kept_in_one_transaction(store: SqliteVerbs, told: list[str]) -> None:
     keys = [(await store.create_story("me", f"tale {number}", at="")).key for number in range(20)]
     held = Held(store)
     waiting = [asyncio.ensure_future(store.append(key, None, put("a"), at="")) for key in keys]
@@ -77,7 +77,7 @@ async def test_those_who_wait_together_are_kept_in_one_transaction(store: Sqlite
     assert [await texts(store, key) for key in keys] == [["a"]] * 20
 
 
-async def test_what_fails_takes_nothing_of_the_others_along(store: SqliteStore) -> None:
+async def test_what_fails_takes_nothing_of_the_others_along(store: SqliteVerbs) -> None:
     key = (await store.create_story("me", "tale", at="")).key
     held = Held(store)
     good = asyncio.ensure_future(store.append(key, None, put("a"), at=""))
@@ -95,7 +95,7 @@ async def test_what_fails_takes_nothing_of_the_others_along(store: SqliteStore) 
     assert await store.header(key) == "{}"
 
 
-async def test_a_commit_that_fails_is_tried_for_each_alone(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_commit_that_fails_is_tried_for_each_alone(store: SqliteVerbs, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message too large for what is left of the disk does not keep others from being kept."""
     key = (await store.create_story("me", "tale", at="")).key
     size = 0
@@ -119,7 +119,7 @@ async def test_a_commit_that_fails_is_tried_for_each_alone(store: SqliteStore, m
     assert await texts(store, key) == ["abc", "def"]
 
 
-async def test_a_transaction_that_sqlite_has_undone_is_tried_for_each_alone(store: SqliteStore) -> None:
+async def test_a_transaction_that_sqlite_has_undone_is_tried_for_each_alone(store: SqliteVerbs) -> None:
     key = (await store.create_story("me", "tale", at="")).key
     held = Held(store)
     good = asyncio.ensure_future(store.append(key, None, put("a"), at=""))
@@ -138,7 +138,7 @@ async def test_a_transaction_that_sqlite_has_undone_is_tried_for_each_alone(stor
 
 
 async def test_of_several_versions_that_fail_in_a_group_nothing_is_kept_and_of_others_all(
-    store: SqliteStore, told: list[str], monkeypatch: pytest.MonkeyPatch
+    store: SqliteVerbs, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever fails, and however late: the savepoint of a piece takes back the versions kept before."""
     key = (await store.create_story("me", "tale", at="")).key
@@ -168,7 +168,7 @@ async def test_of_several_versions_that_fail_in_a_group_nothing_is_kept_and_of_o
 
 
 async def test_others_write_between_the_stages_of_a_long_change(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    store: SqliteVerbs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(path_writer, "ROWS_PER_STAGE", 2)
     long = (await store.create_story("me", "long", at="")).key
@@ -191,7 +191,7 @@ async def test_others_write_between_the_stages_of_a_long_change(
     assert last < len(seen) - 10, "they did not wait for its end"
 
 
-async def test_who_no_longer_waits_is_not_written(store: SqliteStore) -> None:
+async def test_who_no_longer_waits_is_not_written(store: SqliteVerbs) -> None:
     key = (await store.create_story("me", "tale", at="")).key
     held = Held(store)
     gone = asyncio.ensure_future(store.append(key, None, put("gone"), at=""))
@@ -204,7 +204,7 @@ async def test_who_no_longer_waits_is_not_written(store: SqliteStore) -> None:
 
 async def test_closing_keeps_what_was_queued(tmp_path: Path) -> None:
     place = str(tmp_path / "stories.db")
-    store = SqliteStore(place)
+    store = SqliteVerbs(place)
     key = (await store.create_story("me", "tale", at="")).key
     waiting = [asyncio.ensure_future(store.append(key, None, put(str(number)), at="")) for number in range(50)]
     await asyncio.sleep(0)
@@ -212,12 +212,12 @@ async def test_closing_keeps_what_was_queued(tmp_path: Path) -> None:
     await asyncio.gather(*waiting)
     with pytest.raises(StoreProblem, match="closed"):
         await store.append(key, None, put("late"), at="")
-    again = SqliteStore(place)
+    again = SqliteVerbs(place)
     assert await texts(again, key) == [str(number) for number in range(50)]
     await again.close()
 
 
-async def test_a_reader_does_not_wait_for_a_writer(store: SqliteStore) -> None:
+async def test_a_reader_does_not_wait_for_a_writer(store: SqliteVerbs) -> None:
     key = (await store.create_story("me", "tale", at="")).key
     await store.append(key, None, put("a"), at="")
     held = Held(store)
@@ -225,13 +225,13 @@ async def test_a_reader_does_not_wait_for_a_writer(store: SqliteStore) -> None:
     await held.let_go()
 
 
-async def test_a_reader_cannot_write(store: SqliteStore) -> None:
+async def test_a_reader_cannot_write(store: SqliteVerbs) -> None:
     key = (await store.create_story("me", "tale", at="")).key
     with pytest.raises(StoreProblem, match="readonly"):
         await store.database.reading("me", lambda tables: tables.stories.keep(key, "header", "{}"))
 
 
-async def test_work_may_be_done_again_only_from_its_beginning(store: SqliteStore) -> None:
+async def test_work_may_be_done_again_only_from_its_beginning(store: SqliteVerbs) -> None:
     """A stage that was kept is not repeated: if a later one fails with its group, the work fails."""
     runs: list[str] = []
     key = (await store.create_story("me", "tale", at="")).key
@@ -251,7 +251,7 @@ async def test_work_may_be_done_again_only_from_its_beginning(store: SqliteStore
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-async def test_a_store_is_of_the_process_that_opened_it(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_store_is_of_the_process_that_opened_it(store: SqliteVerbs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getpid", lambda: -1)
     with pytest.raises(StoreProblem, match="another process"):
         await store.stories("me")

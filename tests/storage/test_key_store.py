@@ -12,12 +12,10 @@ from previously.app import Memory
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, message
 from previously.runtime.keys import LONGEST_NAME, Keys
-from previously.storage.postgres import PostgresStore
 from previously.storage.queries import load_migrations
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store
 from previously.storage.tables.keys import HASH_BYTES, KEY_PREFIX, NOBODY, AccessKey, hash_key
 from tests.storage.postgres_server import database, shared_server
+from tests.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 
 AT = "2026-03-02T19:04:00+00:00"
 
@@ -26,7 +24,7 @@ def kept(name: str, owner: str = "me", key: str = "") -> AccessKey:
     return AccessKey(name, owner, hash_key(key or f"{KEY_PREFIX}{name}"), "abcd", AT)
 
 
-async def test_a_key_is_found_by_its_hash_until_it_is_removed(store: Store) -> None:
+async def test_a_key_is_found_by_its_hash_until_it_is_removed(store: VerbStore) -> None:
     await store.add_key(kept("phone"))
     await store.add_key(kept("guest", "they"))
     assert await store.owner_of(hash_key("pk-phone")) == "me"
@@ -36,7 +34,7 @@ async def test_a_key_is_found_by_its_hash_until_it_is_removed(store: Store) -> N
     assert await store.keys() == [kept("guest", "they")]
 
 
-async def test_keys_are_listed_by_name_whoever_they_are_of(store: Store) -> None:
+async def test_keys_are_listed_by_name_whoever_they_are_of(store: VerbStore) -> None:
     names = ["Zoë", "ann", "a b", "Éva", "zz", "日本", "B"]
     for number, name in enumerate(names):
         await store.add_key(kept(name, f"owner {number % 3}"))
@@ -44,7 +42,7 @@ async def test_keys_are_listed_by_name_whoever_they_are_of(store: Store) -> None
     assert {key.owner for key in await store.keys()} == {"owner 0", "owner 1", "owner 2"}
 
 
-async def test_a_name_is_given_once(store: Store) -> None:
+async def test_a_name_is_given_once(store: VerbStore) -> None:
     await store.add_key(kept("phone"))
     for again in (kept("phone"), kept("phone", "they"), kept("phone", key="pk-other")):
         with pytest.raises(BadInput, match="'phone' already"):
@@ -55,7 +53,7 @@ async def test_a_name_is_given_once(store: Store) -> None:
     assert await store.owner_of(hash_key("pk-other")) == "they"
 
 
-async def test_of_several_that_give_one_name_at_once_one_does(store: Store) -> None:
+async def test_of_several_that_give_one_name_at_once_one_does(store: VerbStore) -> None:
     new = [kept("phone", f"owner {number}", f"pk-{number}") for number in range(8)]
     done = await asyncio.gather(*(store.add_key(key) for key in new), return_exceptions=True)
     assert sorted(type(one).__name__ for one in done) == ["BadInput"] * 7 + ["NoneType"]
@@ -65,7 +63,7 @@ async def test_of_several_that_give_one_name_at_once_one_does(store: Store) -> N
 @pytest.mark.parametrize(
     "name", ["", "nobody's", "'; DROP TABLE access_key; --", "phon", "phonee", "PHONE", "phone\x00"]
 )
-async def test_what_is_no_name_removes_nothing(store: Store, name: str) -> None:
+async def test_what_is_no_name_removes_nothing(store: VerbStore, name: str) -> None:
     await store.add_key(kept("phone"))
     with pytest.raises(BadInput, match="no key named"):
         await store.remove_key(name)
@@ -75,14 +73,14 @@ async def test_what_is_no_name_removes_nothing(store: Store, name: str) -> None:
 @pytest.mark.parametrize(
     "key", ["", "pk-", "pk-phon", "pk-phonee", "PK-PHONE", " pk-phone", "pk-phone\n", "' OR 1=1 --", "pk-%", "\ud800"]
 )
-async def test_near_misses_are_nobodys(store: Store, key: str) -> None:
+async def test_near_misses_are_nobodys(store: VerbStore, key: str) -> None:
     await store.add_key(kept("phone"))
     assert await store.owner_of(hash_key(key)) is None
     for hashed in (hash_key("pk-phone")[:16], hash_key("pk-phone") + b"\x00", b"", b"pk-phone"):
         assert await store.owner_of(hashed) is None
 
 
-async def test_keys_and_stories_do_not_see_each_other(store: Store) -> None:
+async def test_keys_and_stories_do_not_see_each_other(store: VerbStore) -> None:
     story = await store.create_story("me", "tale", at=AT)
     await store.append(story.key, None, [Draft(message("user", "hello"))], at=AT)
     await store.add_key(kept("phone"))
@@ -130,7 +128,7 @@ async def test_nobody_is_no_owner(memory: Memory) -> None:
         await Memory.open(":memory:", owner=NOBODY)
 
 
-async def test_the_longest_name_fits_every_store(store: Store) -> None:
+async def test_the_longest_name_fits_every_store(store: VerbStore) -> None:
     class Here(Keys):
         _store = store
 
@@ -151,13 +149,13 @@ async def test_the_file_holds_no_key(tmp_path: Path) -> None:
 
 async def test_a_file_of_before_there_were_keys_gets_them(tmp_path: Path) -> None:
     path = str(tmp_path / "old.db")
-    store = SqliteStore(path)
+    store = SqliteVerbs(path)
     await store.create_story("me", "tale", at=AT)
     await store.close()
     connection = apsw.Connection(path)
     connection.execute("DROP TABLE access_key; DELETE FROM migration WHERE name = '0008_keys'")
     connection.close()
-    store = SqliteStore(path)
+    store = SqliteVerbs(path)
     assert await store.keys() == []
     await store.add_key(kept("phone"))
     assert [info.name for info in await store.stories("me")] == ["tale"]
@@ -168,7 +166,7 @@ async def test_a_file_of_before_there_were_keys_gets_them(tmp_path: Path) -> Non
 async def test_on_a_server_only_a_transaction_of_nobody_sees_keys() -> None:
     server = shared_server()
     url = server.emptied()
-    store = PostgresStore(url, connections=2)
+    store = PostgresVerbs(url, connections=2)
     await store.add_key(kept("phone"))
     await store.create_story("me", "tale", at=AT)
     for owner, seen in ((NOBODY, 1), ("me", 0), ("they", 0), ("", 0)):

@@ -13,15 +13,21 @@ from previously.core.digests import span_key
 from previously.core.errors import BadInput, HeadMoved
 from previously.core.path import Put, Reuse, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status, Version
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
 from tests.storage.test_store_contract import AT, ME, a_story, append, covered, draft, fold, mark
+from tests.storage.verbs import SqliteVerbs, VerbStore
 
 NEVER = "9999"
 
 
 async def noting(
-    store: Store, key: StoryKey, first: int, last: int, branch: str = "main", kind: Kind = Kind.SCENE, scope: str = "*"
+    store: VerbStore,
+    key: StoryKey,
+    first: int,
+    last: int,
+    branch: str = "main",
+    kind: Kind = Kind.SCENE,
+    scope: str = "*",
 ) -> NewVersion:
     """A note of these messages on its way into the store."""
     read = await store.path(key, branch, first, last)
@@ -31,19 +37,19 @@ async def noting(
     return replace(new, anchor=read[-1].node, reach=len(read), first=digests[0])
 
 
-async def noted(store: Store, key: StoryKey, first: int, last: int, branch: str = "main") -> Version:
+async def noted(store: VerbStore, key: StoryKey, first: int, last: int, branch: str = "main") -> Version:
     return await store.commit(key, await noting(store, key, first, last, branch))
 
 
-async def firsts(store: Store, key: StoryKey, branch: str = "main") -> list[bytes]:
+async def firsts(store: VerbStore, key: StoryKey, branch: str = "main") -> list[bytes]:
     return [item.entry.digest for item in await store.path(key, branch, 0, 999)]
 
 
-async def found(store: Store, key: StoryKey, asked: Sequence[bytes], kind: Kind = Kind.SCENE) -> list[int]:
+async def found(store: VerbStore, key: StoryKey, asked: Sequence[bytes], kind: Kind = Kind.SCENE) -> list[int]:
     return [one.id for one in await store.notes(key, kind, "*", asked)]
 
 
-async def test_a_note_is_found_by_the_first_message_it_read(store: Store) -> None:
+async def test_a_note_is_found_by_the_first_message_it_read(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     one, two = await noted(store, key, 1, 3), await noted(store, key, 2, 4)
     longer = await noted(store, key, 1, 4)
@@ -58,7 +64,7 @@ async def test_a_note_is_found_by_the_first_message_it_read(store: Store) -> Non
     assert await store.version(key, one.id) == one, "what it read first comes back with it"
 
 
-async def test_a_note_is_found_wherever_its_run_stands_and_covered_nowhere(store: Store) -> None:
+async def test_a_note_is_found_wherever_its_run_stands_and_covered_nowhere(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     one = await noted(store, key, 2, 4)
     await store.fork(key, "main", "aside", 3, at=AT)
@@ -72,7 +78,7 @@ async def test_a_note_is_found_wherever_its_run_stands_and_covered_nowhere(store
     assert await noted(store, key, 0, 2, "aside") == one, "the same run at another place is the same note"
 
 
-async def test_a_note_is_made_again_by_request_and_both_are_kept(store: Store) -> None:
+async def test_a_note_is_made_again_by_request_and_both_are_kept(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     one = await noted(store, key, 0, 2)
     assert await noted(store, key, 0, 2) == one, "nothing has changed"
@@ -84,7 +90,7 @@ async def test_a_note_is_made_again_by_request_and_both_are_kept(store: Store) -
     assert await found(store, key, await firsts(store, key)) == [one.id, two.id, three.id]
 
 
-async def test_a_better_note_takes_the_place_of_a_provisional_one(store: Store) -> None:
+async def test_a_better_note_takes_the_place_of_a_provisional_one(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     new = await noting(store, key, 0, 2)
     weak = await store.commit(key, replace(new, status=Status.PROVISIONAL, made_by="builtin"))
@@ -93,7 +99,7 @@ async def test_a_better_note_takes_the_place_of_a_provisional_one(store: Store) 
     assert await found(store, key, [new.first]) == [weak.id, better.id]
 
 
-async def test_only_notes_in_force_are_found(store: Store) -> None:
+async def test_only_notes_in_force_are_found(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     new = await noting(store, key, 0, 2)
     await store.commit(key, replace(new, status=Status.REFUSED))
@@ -106,7 +112,7 @@ async def test_only_notes_in_force_are_found(store: Store) -> None:
     assert await found(store, key, [new.first]) == [one.id]
 
 
-async def test_a_note_that_no_store_could_keep_is_refused(store: Store) -> None:
+async def test_a_note_that_no_store_could_keep_is_refused(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     new = await noting(store, key, 0, 2)
     other = await store.commit(key, new)
@@ -119,7 +125,7 @@ async def test_a_note_that_no_store_could_keep_is_refused(store: Store) -> None:
     assert await store.versions(key) == [other]
 
 
-async def test_every_note_that_read_a_message_is_forgotten_with_it(store: Store) -> None:
+async def test_every_note_that_read_a_message_is_forgotten_with_it(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     entries = [item.entry.id for item in await store.path(key, "main", 0, 7)]
     before, with_it = await noted(store, key, 0, 2), await noted(store, key, 2, 4)
@@ -140,11 +146,11 @@ async def test_every_note_that_read_a_message_is_forgotten_with_it(store: Store)
     assert await covered(store, key, "aside") == []
     again = await noted(store, key, 2, 4)
     assert again.id not in left, "what is left may be read again"
-    if isinstance(store, Store):
+    if isinstance(store, VerbStore):
         assert (await store.verify(ME, before=NEVER)).faults == ()
 
 
-async def test_a_chain_of_its_own_knows_no_marks(store: Store) -> None:
+async def test_a_chain_of_its_own_knows_no_marks(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     one = await fold(store, key, 0, 2, kind=Kind.CAST, scope="@Maya")
     two = await fold(store, key, 3, 5, kind=Kind.CAST, scope="@Maya", before=one)
@@ -163,7 +169,7 @@ async def test_a_chain_of_its_own_knows_no_marks(store: Store) -> None:
     assert await store.spans(key, "main", Kind.CAST) == {("@Maya", 0, 2), ("@Maya", 3, 5)}
 
 
-async def test_a_chain_of_its_own_follows_every_branch_and_is_back_when_its_words_are(store: Store) -> None:
+async def test_a_chain_of_its_own_follows_every_branch_and_is_back_when_its_words_are(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     one = await fold(store, key, 0, 2, kind=Kind.CAST, scope="@Maya")
     two = await fold(store, key, 3, 4, kind=Kind.CAST, scope="@Maya", before=one)
@@ -178,7 +184,7 @@ async def test_a_chain_of_its_own_follows_every_branch_and_is_back_when_its_word
     assert await covered(store, key) == [one.id, two.id]
 
 
-async def test_a_first_link_is_found_when_the_path_grows_to_its_length(store: Store) -> None:
+async def test_a_first_link_is_found_when_the_path_grows_to_its_length(store: VerbStore) -> None:
     key = await a_story(store, list("abcd"))
     one = await fold(store, key, 0, 3, kind=Kind.CAST, scope="@Maya")
     await store.apply(key, "main", [Splice(0, 4, ())], at=AT)
@@ -189,7 +195,7 @@ async def test_a_first_link_is_found_when_the_path_grows_to_its_length(store: St
     assert await covered(store, key) == [one.id]
 
 
-async def test_a_chain_of_its_own_has_no_gaps(store: Store) -> None:
+async def test_a_chain_of_its_own_has_no_gaps(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     one = await fold(store, key, 0, 1, kind=Kind.CAST, scope="@Maya")
     for first, before in ((1, None), (3, one), (1, one)):
@@ -204,7 +210,7 @@ async def test_a_chain_of_its_own_has_no_gaps(store: Store) -> None:
 async def steps_to_append(path: Path, notes: int, length: int = 10) -> int:
     """How many steps the machine of SQLite takes to add a message to a story with so many notes, and as many chains of
     their own with a link of that length."""
-    store = SqliteStore(str(path))
+    store = SqliteVerbs(str(path))
     key = await a_story(store, [str(number) for number in range(40)])
     await fold(store, key, 0, 9)
     one, own = await noting(store, key, 10, 19), await noting(store, key, 0, length - 1, "main", Kind.CAST, "@")
@@ -223,7 +229,7 @@ async def steps_to_append(path: Path, notes: int, length: int = 10) -> int:
 
     apsw.connection_hooks.append(watch)
     try:
-        again = SqliteStore(str(path))
+        again = SqliteVerbs(str(path))
         await again.append(key, None, [draft("before")], at=AT)
         counted[0] = 0
         await again.append(key, None, [draft("more")], at=AT)

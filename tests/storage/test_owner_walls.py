@@ -17,7 +17,8 @@ from previously.core.messages import Attributes, Draft, message
 from previously.core.path import Put, Span, Splice
 from previously.core.snapshot import KeptRecipe
 from previously.core.versions import Cost, Kind, NewVersion, Status
-from previously.storage.store import Forgotten, Store, StoryKey
+from previously.storage.store import Forgotten, StoryKey
+from tests.storage.verbs import VerbStore
 
 AT = "2026-03-02T19:04:00+00:00"
 REQUEST = bytes(32)
@@ -38,7 +39,7 @@ NOTHING: tuple[object, ...] = (
     {},
 )
 
-Verb = Callable[[Store, StoryKey, dict[str, Any]], Awaitable[Any]]
+Verb = Callable[[VerbStore, StoryKey, dict[str, Any]], Awaitable[Any]]
 
 OF_A_STORY: dict[str, Verb] = {
     "branches": lambda store, key, _: store.branches(key),
@@ -104,7 +105,7 @@ async def _nothing(verb: Awaitable[Any]) -> None:
     await verb
 
 
-OF_AN_OWNER: dict[str, Callable[[Store, str], Awaitable[Any]]] = {
+OF_AN_OWNER: dict[str, Callable[[VerbStore, str], Awaitable[Any]]] = {
     "stories": lambda store, owner: store.stories(owner),
     "story": lambda store, owner: store.story(owner, "tale"),
     "spent": lambda store, owner: store.spent(owner, ""),
@@ -124,11 +125,11 @@ story (`test_key_store`)."""
 
 
 def test_every_verb_is_tried() -> None:
-    verbs = {name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")}
+    verbs = {name for name, _ in inspect.getmembers(VerbStore, inspect.isfunction) if not name.startswith("_")}
     assert verbs == set(OF_A_STORY) | set(OF_AN_OWNER) | APART
 
 
-async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
+async def with_a_story(store: VerbStore) -> tuple[StoryKey, dict[str, Any]]:
     key = (await store.create_story("me", "tale", at=AT)).key
     await store.append(key, None, [Draft(message("user", text)) for text in "abcd"], at=AT, receipt="one")
     await store.fork(key, "main", "other", 2, at=AT)
@@ -161,7 +162,7 @@ async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
     }
 
 
-async def all_of_it(store: Store, key: StoryKey) -> list[Any]:
+async def all_of_it(store: VerbStore, key: StoryKey) -> list[Any]:
     return [
         await store.stories("me"),
         await store.branches(key),
@@ -185,7 +186,7 @@ async def all_of_it(store: Store, key: StoryKey) -> list[Any]:
 
 
 @pytest.mark.parametrize("verb", sorted(OF_A_STORY))
-async def test_a_verb_about_a_story_of_another_owner(store: Store, verb: str) -> None:
+async def test_a_verb_about_a_story_of_another_owner(store: VerbStore, verb: str) -> None:
     mine, known = await with_a_story(store)
     before = await all_of_it(store, mine)
     with suppress(BadInput, KeyError):
@@ -195,14 +196,14 @@ async def test_a_verb_about_a_story_of_another_owner(store: Store, verb: str) ->
 
 
 @pytest.mark.parametrize("verb", sorted(OF_AN_OWNER))
-async def test_a_verb_about_all_of_another_owner(store: Store, verb: str) -> None:
+async def test_a_verb_about_all_of_another_owner(store: VerbStore, verb: str) -> None:
     mine, _ = await with_a_story(store)
     before = await all_of_it(store, mine)
     assert await OF_AN_OWNER[verb](store, "they") in NOTHING
     assert await all_of_it(store, mine) == before
 
 
-async def test_a_book_of_another_owner_may_have_the_same_name(store: Store) -> None:
+async def test_a_book_of_another_owner_may_have_the_same_name(store: VerbStore) -> None:
     mine, _ = await with_a_story(store)
     before = await all_of_it(store, mine)
     await store.keep_book("they", "first", '{"theirs":1}', at=AT)

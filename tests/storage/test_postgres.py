@@ -19,21 +19,21 @@ from previously.core.marks import MarkKind
 from previously.core.messages import Attributes, Draft, message
 from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status
-from previously.storage.copy import Backup, WholeStories
-from previously.storage.postgres import PostgresStore
+from previously.runtime.whole_stories import Backup, WholeStories
 from previously.storage.postgres.transaction import PostgresSession
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
 from previously.storage.tables.session import Row
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import Server, database, shared_server
+from tests.storage.verbs import PostgresVerbs
 
 TABLES = (
     "story branch entry node line path version cover mark move receipt lease backup "
     "recall_state recall_posting recall_fact recall_vector recall_speaker "
     "answer model_fact"
 ).split()
-Opening = Callable[..., PostgresStore]
+Opening = Callable[..., PostgresVerbs]
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def server() -> Server:
 @pytest.fixture
 async def opening(server: Server) -> AsyncIterator[Opening]:
     """Opens a store on one empty database, as often as asked: each stands for a process."""
-    url, opened = server.emptied(), list[PostgresStore]()
+    url, opened = server.emptied(), list[PostgresVerbs]()
 
-    def another(connections: int = 8) -> PostgresStore:
-        opened.append(PostgresStore(url, connections=connections))
+    def another(connections: int = 8) -> PostgresVerbs:
+        opened.append(PostgresVerbs(url, connections=connections))
         return opened[-1]
 
     yield another
@@ -59,7 +59,7 @@ def put(*texts: str) -> tuple[Put, ...]:
     return tuple(Put(Draft(message("user", text, speaker="Ann"))) for text in texts)
 
 
-async def add(store: PostgresStore, key: StoryKey, text: str, **options: Any) -> None:
+async def add(store: PostgresVerbs, key: StoryKey, text: str, **options: Any) -> None:
     """At the end, wherever that is by then: read, write, and once more if the head has moved meanwhile."""
     while True:
         info = await store.branch(key)
@@ -72,11 +72,11 @@ async def add(store: PostgresStore, key: StoryKey, text: str, **options: Any) ->
             continue
 
 
-async def texts(store: PostgresStore, key: StoryKey) -> list[str]:
+async def texts(store: PostgresVerbs, key: StoryKey) -> list[str]:
     return [item.entry.message.text for item in await store.path(key, "main", 0, 1_000_000)]
 
 
-async def with_all_kinds_of_rows(store: PostgresStore, owner: str) -> StoryKey:
+async def with_all_kinds_of_rows(store: PostgresVerbs, owner: str) -> StoryKey:
     key = (await store.create_story(owner, "tale", at="")).key
     await store.apply(key, "main", [Splice(0, 0, put(*"abcd"))], at="", receipt="r")
     await store.add_mark(key, "main", MarkKind.PIN, 1, "secret", made_by="person", at="")
@@ -89,7 +89,7 @@ async def with_all_kinds_of_rows(store: PostgresStore, owner: str) -> StoryKey:
     return key
 
 
-async def commit(store: PostgresStore, key: StoryKey) -> int:
+async def commit(store: PostgresVerbs, key: StoryKey) -> int:
     digests = [item.entry.digest for item in await store.path(key, "main", 0, 1)]
     new = NewVersion(
         Kind.RECAP, "", Span(0, 1), span_key(digests), None, "x", "", Status.COMMITTED, "builtin", "", ""
@@ -97,7 +97,7 @@ async def commit(store: PostgresStore, key: StoryKey) -> int:
     return (await store.commit(key, new)).id
 
 
-async def asked(store: PostgresStore, owner: str, statement: str, how: str = "begin_writing") -> Any:
+async def asked(store: PostgresVerbs, owner: str, statement: str, how: str = "begin_writing") -> Any:
     """A statement through the store's own connection, as the store asks it, on behalf of an owner."""
 
     def ask(tables: Tables) -> Any:
@@ -306,7 +306,7 @@ def test_writers_that_are_gone_leave_nothing_behind(opening: Opening, server: Se
 
 async def test_a_server_that_was_restarted_is_found_again(server: Server) -> None:
     url = server.fresh()
-    store = PostgresStore(url)
+    store = PostgresVerbs(url)
     key = (await store.create_story("me", "tale", at="")).key
     await add(store, key, "before")
     for how in ("fast", "immediate"):

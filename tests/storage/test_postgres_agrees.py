@@ -13,14 +13,12 @@ from hypothesis.stateful import initialize, invariant, rule
 
 from previously.core.messages import Attributes, Draft, message
 from previously.core.path import Put, Splice
-from previously.storage.postgres import PostgresStore
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store
 from previously.storage.tables import path_writer
 from tests.effort import cases
 from tests.oracle.in_memory import oracle
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_stores_agree import MOST_MESSAGES, NUMBERS, WORDS, Agreeing
+from tests.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 
 COMPARED_EVERY = 5
 
@@ -33,10 +31,10 @@ class AgreeingOnPostgres(Agreeing):
         self.patched = pytest.MonkeyPatch()
         self.patched.setattr(path_writer, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
-        self.stores: list[Store] = [
+        self.stores: list[VerbStore] = [
             oracle(),
-            SqliteStore(self.file()),
-            PostgresStore(shared_server().emptied(), connections=2),
+            SqliteVerbs(self.file()),
+            PostgresVerbs(shared_server().emptied(), connections=2),
         ]
         self.key = self.both(lambda store: store.create_story("me", "tale", at="now")).key
         self.names = ["main"]
@@ -44,7 +42,7 @@ class AgreeingOnPostgres(Agreeing):
         self.versions = []
         self.add(0, [*words, *"abcabc"])
 
-    def both(self, act: Callable[[Store], Awaitable[Any]]) -> Any:
+    def both(self, act: Callable[[VerbStore], Awaitable[Any]]) -> Any:
         """Do the same on all three stores; what they answer, or refuse, must be the same."""
         first, *others = (self.runner.run(self._tried(act(store))) for store in self.stores)
         for other in others:
@@ -80,7 +78,7 @@ class AgreeingOnPostgres(Agreeing):
         (item,) = self.both(lambda store: store.path(key, name, position, position))
         new = Attributes("then", "7", {"ünï": [1, None]}, hidden)
 
-        async def answers(store: Store) -> list[Any]:
+        async def answers(store: VerbStore) -> list[Any]:
             await store.set_attributes(key, [(item.entry.id, new), (item.entry.id + 10_000, new)])
             return [
                 await store.add_siblings(key, name, [(position, drafts)]),

@@ -10,9 +10,10 @@ import apsw
 import pytest
 
 from previously.core.errors import StoreProblem
-from previously.storage.postgres import PostgresStore, schema
+from previously.storage.postgres import schema
 from previously.storage.queries import load_migrations, load_queries
 from tests.storage.postgres_server import Server, database, shared_server
+from tests.storage.verbs import PostgresVerbs
 
 ONLY_POSTGRES = {"settings_of_a_session", "begin_reading", "begin_writing", "begin_creating"} | {
     "last_change",
@@ -43,7 +44,7 @@ def empty(server: Server) -> Iterator[str]:
 
 
 def opened_and_closed(url: str) -> None:
-    asyncio.run(PostgresStore(url, connections=2).close())
+    asyncio.run(PostgresVerbs(url, connections=2).close())
 
 
 def all_of_it(server: Server, url: str) -> list[tuple[object, ...]]:
@@ -58,7 +59,7 @@ def all_of_it(server: Server, url: str) -> list[tuple[object, ...]]:
 def refused(server: Server, url: str, words: str) -> None:
     before = all_of_it(server, url)
     with pytest.raises(StoreProblem, match=words):
-        PostgresStore(url)
+        PostgresVerbs(url)
     assert all_of_it(server, url) == before, "a database that is refused is left untouched"
 
 
@@ -72,7 +73,7 @@ def test_an_empty_database_gets_the_schema_once(server: Server, empty: str) -> N
 
 
 async def test_of_several_that_open_an_empty_database_at_once_one_migrates(empty: str) -> None:
-    stores = await asyncio.gather(*(asyncio.to_thread(PostgresStore, empty, connections=1) for _ in range(5)))
+    stores = await asyncio.gather(*(asyncio.to_thread(PostgresVerbs, empty, connections=1) for _ in range(5)))
     await asyncio.gather(*(store.create_story("me", "tale", at="") for store in stores))
     assert [info.name for info in await stores[0].stories("me")] == ["tale"]
     for store in stores:
@@ -141,7 +142,7 @@ def test_what_cannot_be_reached_is_named_without_its_password() -> None:
         ("postgresql://me:hunter2@/?nonsense=1", "not the address"),
     ):
         with pytest.raises(StoreProblem, match=words) as problem:
-            PostgresStore(url)
+            PostgresVerbs(url)
         assert "hunter2" not in str(problem.value)
 
 

@@ -14,9 +14,10 @@ from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
 from tests.effort import cases
 from tests.storage.letters import Letters
+from tests.storage.verbs import VerbStore
 
 STEPS = int(os.environ.get("PREVIOUSLY_CANARY_STEPS", cases(250, quick=80)))
 ASKED_EVERY = 10
@@ -29,7 +30,7 @@ def canary(number: int) -> str:
 
 
 @pytest.mark.random
-async def test_nothing_of_a_dead_branch_is_ever_found(store: Store) -> None:
+async def test_nothing_of_a_dead_branch_is_ever_found(store: VerbStore) -> None:
     chance, made = Random(7), 0
     key = (await store.create_story("me", "tale", at="")).key
     branches = ["main"]
@@ -63,7 +64,7 @@ async def test_nothing_of_a_dead_branch_is_ever_found(store: Store) -> None:
         assert found == alive
 
 
-async def ask(store: Store, key: StoryKey, branch: str, words: set[str]) -> set[str]:
+async def ask(store: VerbStore, key: StoryKey, branch: str, words: set[str]) -> set[str]:
     """Those of the words that were found; each must stand where it was found."""
 
     def work(index: StoryIndex, path: PathEntries) -> dict[str, list[int]]:

@@ -19,33 +19,33 @@ from previously.recall import index as recall_index
 from previously.recall.index import BLOCK
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
 from previously.storage.tables import recall_cuts
 from previously.storage.tables import recall_index as index_reading
 from previously.storage.tables import recall_index as indexing
 from tests.storage.letters import Letters
+from tests.storage.verbs import SqliteVerbs, VerbStore
 
 AT = "2026-03-02T19:04:00+00:00"
 
 
-async def begun(store: Store, *texts: str, name: str = "tale") -> StoryKey:
+async def begun(store: VerbStore, *texts: str, name: str = "tale") -> StoryKey:
     key = (await store.create_story("me", name, at=AT)).key
     await said(store, key, *texts)
     return key
 
 
-async def said(store: Store, key: StoryKey, *texts: str, branch: str | None = None) -> None:
+async def said(store: VerbStore, key: StoryKey, *texts: str, branch: str | None = None) -> None:
     drafts = [Draft(message("user", text, speaker="Mara" if at % 2 else "Tess")) for at, text in enumerate(texts)]
     await store.append(key, branch, drafts, at=AT)
 
 
-async def caught_up(store: Store, key: StoryKey, table: Letters | None = None, *, most: int = 7) -> None:
+async def caught_up(store: VerbStore, key: StoryKey, table: Letters | None = None, *, most: int = 7) -> None:
     while await store.index(key, table, most=most):
         pass
 
 
-async def hits(store: Store, key: StoryKey, text: str, branch: str = "main", **how: Any) -> list[int]:
+async def hits(store: VerbStore, key: StoryKey, text: str, branch: str = "main", **how: Any) -> list[int]:
     """Where what is asked for is said, the best first."""
 
     def work(index: StoryIndex, path: PathEntries) -> list[int]:
@@ -54,7 +54,7 @@ async def hits(store: Store, key: StoryKey, text: str, branch: str = "main", **h
     return await store.recall(key, branch, work)
 
 
-async def kept(store: Store, key: StoryKey, terms: Sequence[str]) -> dict[str, Any]:
+async def kept(store: VerbStore, key: StoryKey, terms: Sequence[str]) -> dict[str, Any]:
     """All that is kept of a story, in an order that says nothing."""
 
     def work(index: StoryIndex, path: PathEntries) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _sorted(blocks: Any, size: int) -> list[Any]:
     return sorted(found)
 
 
-async def test_what_is_new_is_indexed_in_batches_and_found(store: Store) -> None:
+async def test_what_is_new_is_indexed_in_batches_and_found(store: VerbStore) -> None:
     key = await begun(store, *(f"the lantern number {n}" for n in range(9)), "a brass key")
     assert await hits(store, key, "key") == []
     assert await store.index(key, None, most=4) == 6
@@ -89,13 +89,13 @@ async def test_what_is_new_is_indexed_in_batches_and_found(store: Store) -> None
     assert sorted(await hits(store, key, "key")) == [9, 10]
 
 
-async def test_a_batch_that_ends_exactly_leaves_nothing_waiting(store: Store) -> None:
+async def test_a_batch_that_ends_exactly_leaves_nothing_waiting(store: VerbStore) -> None:
     key = await begun(store, "one", "two", "three", "four")
     assert await store.index(key, None, most=4) == 0
     assert await store.index(key, None, most=4) == 0
 
 
-async def test_nothing_of_another_branch_is_found(store: Store) -> None:
+async def test_nothing_of_another_branch_is_found(store: VerbStore) -> None:
     key = await begun(store, "a brass key", "a silver comb", "a lantern")
     await store.fork(key, "main", "other", 1, at=AT)
     await said(store, key, "a wooden spoon", branch="other")
@@ -112,7 +112,7 @@ async def test_nothing_of_another_branch_is_found(store: Store) -> None:
         await hits(store, key, "comb", "nowhere")
 
 
-async def test_a_path_that_was_kept_is_what_the_path_is(store: Store) -> None:
+async def test_a_path_that_was_kept_is_what_the_path_is(store: VerbStore) -> None:
     """Grown, cut, replaced at any depth, switched and back: each time the ids of the path are those of the path."""
     key = await begun(store, *(f"word{n}" for n in range(40)))
 
@@ -141,7 +141,7 @@ async def test_a_path_that_was_kept_is_what_the_path_is(store: Store) -> None:
     await compare("main")
 
 
-async def test_a_story_forgotten_and_begun_again_is_another(store: Store) -> None:
+async def test_a_story_forgotten_and_begun_again_is_another(store: VerbStore) -> None:
     key = await begun(store, "a brass key", "a comb")
     await caught_up(store, key)
     assert await hits(store, key, "key") == [0]
@@ -153,7 +153,7 @@ async def test_a_story_forgotten_and_begun_again_is_another(store: Store) -> Non
     assert await hits(store, again, "key") == []
 
 
-async def test_vectors_come_when_there_is_a_table(store: Store) -> None:
+async def test_vectors_come_when_there_is_a_table(store: VerbStore) -> None:
     texts = [f"{a}{b} {b}{a}" for a in "rstuv" for b in "klmno"]
     key = await begun(store, *texts)
     await caught_up(store, key)
@@ -173,7 +173,7 @@ async def test_vectors_come_when_there_is_a_table(store: Store) -> None:
     )
 
 
-async def test_vectors_of_another_table_are_made_anew(store: Store) -> None:
+async def test_vectors_of_another_table_are_made_anew(store: VerbStore) -> None:
     key = await begun(store, *(f"{letter} word of {letter * 3}" for letter in "abcdefghijkl"))
     await caught_up(store, key, Letters(1))
     before = await kept(store, key, ["word"])
@@ -187,8 +187,8 @@ async def test_vectors_of_another_table_are_made_anew(store: Store) -> None:
     assert all(after["vectors"][entry] != data for entry, data in before["vectors"].items())
 
 
-async def test_another_version_of_the_index_is_made_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not isinstance(store, Store):
+async def test_another_version_of_the_index_is_made_anew(store: VerbStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not isinstance(store, VerbStore):
         pytest.skip("a process has one version")
     key = await begun(store, *(f"message {n} says word{n % 7}" for n in range(3 * BLOCK)))
     await caught_up(store, key, Letters(), most=700)
@@ -209,7 +209,7 @@ async def test_another_version_of_the_index_is_made_anew(store: Store, monkeypat
     assert len(after["vectors"]) == len(before["vectors"]) - 1
 
 
-async def test_what_a_process_keeps_of_an_index_is_what_the_store_has(store: Store) -> None:
+async def test_what_a_process_keeps_of_an_index_is_what_the_store_has(store: VerbStore) -> None:
     """Asked again and again, across blocks, after a change to an old one, and of an earlier moment."""
     key = await begun(store, *(f"message {n} says word{n % 7}" for n in range(2 * BLOCK + 9)))
     terms = ["word1", "messag", "lantern"]
@@ -217,7 +217,7 @@ async def test_what_a_process_keeps_of_an_index_is_what_the_store_has(store: Sto
     await kept(store, key, terms)
     await said(store, key, *(f"lantern {n} says word{n % 7}" for n in range(BLOCK)))
 
-    async def earlier(moment: Store) -> dict[str, Any]:
+    async def earlier(moment: VerbStore) -> dict[str, Any]:
         return await kept(moment, key, terms)
 
     before = await store.at_one_moment("me", earlier)
@@ -232,15 +232,15 @@ async def test_what_a_process_keeps_of_an_index_is_what_the_store_has(store: Sto
     assert len(after["facts"]) == len(grown["facts"]) - 1 and path[1].entry.id not in after["vectors"]
 
 
-async def _fresh(store: Store, key: StoryKey, terms: Sequence[str]) -> dict[str, Any]:
+async def _fresh(store: VerbStore, key: StoryKey, terms: Sequence[str]) -> dict[str, Any]:
     """The same, as a process sees it that was never asked."""
-    if isinstance(store, Store):
+    if isinstance(store, VerbStore):
         store.paths.forget(key)
     return await kept(store, key, terms)
 
 
 async def test_a_block_that_is_complete_is_read_once(tmp_path: Path) -> None:
-    store = SqliteStore(str(tmp_path / "s.db"))
+    store = SqliteVerbs(str(tmp_path / "s.db"))
     try:
         key = await begun(store, *(f"message {n}" for n in range(2 * BLOCK)))
         await caught_up(store, key, most=700)
@@ -267,7 +267,7 @@ async def test_a_block_that_is_complete_is_read_once(tmp_path: Path) -> None:
     assert read == [3, 3, 1, 1]
 
 
-async def test_new_attributes_reach_the_index(store: Store) -> None:
+async def test_new_attributes_reach_the_index(store: VerbStore) -> None:
     key = await begun(store, "we met at the harbour", "rain", "we met at the harbour", "hail")
     await caught_up(store, key)
     path = await store.path(key, "main", 0, 9)
@@ -290,7 +290,7 @@ async def test_new_attributes_reach_the_index(store: Store) -> None:
     assert (await hits(store, key, "where did we meet on 7 May 2024?"))[0] == 2
 
 
-async def test_what_is_forgotten_is_not_found_and_leaves_nothing(store: Store) -> None:
+async def test_what_is_forgotten_is_not_found_and_leaves_nothing(store: VerbStore) -> None:
     key = await begun(store, *(f"{letter * 4} common" for letter in "abcdefghijklmnopqrst"))
     await store.append(
         key, None, [Draft(message("user", "a secret", speaker="Nobody Else", witnesses=["Orsa"]))], at=AT
@@ -310,7 +310,7 @@ async def test_what_is_forgotten_is_not_found_and_leaves_nothing(store: Store) -
     assert await kept(store, key, terms) == left
 
 
-async def test_what_was_forgotten_before_it_was_indexed_is_skipped(store: Store) -> None:
+async def test_what_was_forgotten_before_it_was_indexed_is_skipped(store: VerbStore) -> None:
     key = await begun(store, "one", "two", "three", "four")
     path = await store.path(key, "main", 0, 9)
     await store.forget_entries(key, {path[1].entry.id, path[3].entry.id})
@@ -320,18 +320,18 @@ async def test_what_was_forgotten_before_it_was_indexed_is_skipped(store: Store)
     assert await hits(store, key, "three") == [2]
 
 
-async def test_a_moment_answers_too_and_writes_nothing(store: Store) -> None:
+async def test_a_moment_answers_too_and_writes_nothing(store: VerbStore) -> None:
     key = await begun(store, "a brass key", "a comb")
     await caught_up(store, key)
 
-    async def ask(moment: Store) -> list[int]:
+    async def ask(moment: VerbStore) -> list[int]:
         return await hits(moment, key, "comb")
 
     assert await store.at_one_moment("me", ask) == [1]
 
 
-async def test_what_changes_while_a_batch_is_made_is_not_written(store: Store) -> None:
-    if not isinstance(store, Store):
+async def test_what_changes_while_a_batch_is_made_is_not_written(store: VerbStore) -> None:
+    if not isinstance(store, VerbStore):
         pytest.skip("here nothing comes in between")
     key = await begun(store, "a secret", "rain", "snow")
     first, second, _ = await store.path(key, "main", 0, 9)
@@ -363,8 +363,8 @@ async def test_what_changes_while_a_batch_is_made_is_not_written(store: Store) -
     assert (await store.verify("me", before="")).faults == ()
 
 
-async def test_several_at_once_index_nothing_twice(store: Store) -> None:
-    if not isinstance(store, Store):
+async def test_several_at_once_index_nothing_twice(store: VerbStore) -> None:
+    if not isinstance(store, VerbStore):
         pytest.skip("here nothing comes in between")
     key = await begun(store, *(f"word{n} and word{n + 1}" for n in range(300)))
 
@@ -392,7 +392,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", sorted(ODD))
-async def test_odd_questions(store: Store, odd: str) -> None:
+async def test_odd_questions(store: VerbStore, odd: str) -> None:
     key = await begun(store, "a brass key 🗝️", "真鍮の鍵は引き出しの中です。", "w1 and w99999", "🏮", "rain AND snow")
     await caught_up(store, key, Letters())
     expected = {
@@ -403,7 +403,7 @@ async def test_odd_questions(store: Store, odd: str) -> None:
         assert await hits(store, key, ODD[odd], table=Letters()) == []
 
 
-async def test_witnesses_with_endless_names(store: Store) -> None:
+async def test_witnesses_with_endless_names(store: VerbStore) -> None:
     key = await begun(store)
     ann, bob = "Ann" * 5_000, "Ann" * 5_000 + "b"
     await store.append(key, None, [Draft(message("user", "a secret", speaker=ann, witnesses=[ann]))], at=AT)

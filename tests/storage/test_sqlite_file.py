@@ -19,10 +19,10 @@ from previously.core.marks import MarkKind
 from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.queries import load_migrations, load_queries, parse_queries
-from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import APPLICATION_ID
 from previously.storage.tables import path_writer
 from previously.storage.tables.path_writer import PathWriter
+from tests.storage.verbs import SqliteVerbs
 
 
 def test_what_was_written_is_there_after_opening_again(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ async def test_a_file_of_the_second_version_is_brought_up_to_date(tmp_path: Path
                                     'model', 'due', 'then', 'm', 'h', 1, 2, 3, 1, '["a"]', '[]');
     """)
     connection.close()
-    store = SqliteStore(place)
+    store = SqliteVerbs(place)
     info = await store.story("me", "tale")
     assert info is not None
     marks = await store.marks(info.key, "main")
@@ -176,7 +176,7 @@ async def test_memory_made_while_a_long_change_is_written_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An edit far back comes in several transactions; a fold is kept between two of them."""
-    store = SqliteStore(str(tmp_path / "stories.db"))
+    store = SqliteVerbs(str(tmp_path / "stories.db"))
     key = (await store.create_story("me", "tale", at="")).key
     pieces = tuple(Put(Draft(message("user", text))) for text in "abcdefghij")
     await store.apply(key, "main", [Splice(0, 0, pieces)], at="")
@@ -208,7 +208,7 @@ async def test_a_swipe_that_is_the_chosen_message_is_not_added_twice_in_a_long_c
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("previously.storage.tables.path_writer.ROWS_PER_STAGE", 1)
-    store = SqliteStore(str(tmp_path / "s.db"))
+    store = SqliteVerbs(str(tmp_path / "s.db"))
     key = (await store.create_story("me", "tale", at="")).key
     swiped = Draft(message("user", "one"), alternatives=(Draft(message("user", "two")), Draft(message("user", "one"))))
     script = [Splice(0, 0, (Put(swiped), Put(Draft(message("user", "next")))))]

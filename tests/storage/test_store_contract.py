@@ -26,7 +26,8 @@ from previously.core.messages import (
 )
 from previously.core.path import Put, Reuse, Span, Splice
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
-from previously.storage.store import Store, StoryKey
+from previously.storage.store import StoryKey
+from tests.storage.verbs import VerbStore
 
 AT = "2026-03-02T19:04:00+00:00"
 ME = "me"
@@ -36,24 +37,24 @@ def draft(text: str, role: str = "user", **attributes: object) -> Draft:
     return Draft(message(role, text), Attributes(**attributes))  # type: ignore[arg-type]
 
 
-async def a_story(store: Store, texts: Sequence[str] = (), name: str = "tale", owner: str = ME) -> StoryKey:
+async def a_story(store: VerbStore, texts: Sequence[str] = (), name: str = "tale", owner: str = ME) -> StoryKey:
     info = await store.create_story(owner, name, at=AT)
     if texts:
         await append(store, info.key, *texts)
     return info.key
 
 
-async def append(store: Store, key: StoryKey, *texts: str, branch: str = "main") -> None:
+async def append(store: VerbStore, key: StoryKey, *texts: str, branch: str = "main") -> None:
     length = (await store.branch(key, branch)).messages
     await store.apply(key, branch, [Splice(length, 0, tuple(Put(draft(text)) for text in texts))], at=AT)
 
 
-async def texts(store: Store, key: StoryKey, branch: str = "main") -> list[str]:
+async def texts(store: VerbStore, key: StoryKey, branch: str = "main") -> list[str]:
     return [item.entry.message.text for item in await store.path(key, branch, 0, 1_000_000)]
 
 
 async def fold(
-    store: Store,
+    store: VerbStore,
     key: StoryKey,
     first: int,
     last: int,
@@ -87,13 +88,13 @@ async def fold(
     )
 
 
-async def live_text(store: Store, key: StoryKey, branch: str = "main") -> str | None:
+async def live_text(store: VerbStore, key: StoryKey, branch: str = "main") -> str | None:
     live = await store.live(key, branch, Kind.RECAP, "")
     return live.version.made.text if live else None
 
 
 async def mark(
-    store: Store,
+    store: VerbStore,
     key: StoryKey,
     position: int,
     kind: MarkKind = MarkKind.CHAPTER,
@@ -109,11 +110,11 @@ async def mark(
     )
 
 
-async def covered(store: Store, key: StoryKey, branch: str = "main") -> list[int]:
+async def covered(store: VerbStore, key: StoryKey, branch: str = "main") -> list[int]:
     return [version for _, _, version in await store.cover(key, branch)]
 
 
-async def test_when_stories_last_changed(store: Store) -> None:
+async def test_when_stories_last_changed(store: VerbStore) -> None:
     first, second = [await a_story(store, ["a"], name) for name in ("one", "two")]
     await a_story(store, name="empty")
     await a_story(store, ["a"], "theirs", "they")
@@ -125,7 +126,7 @@ async def test_when_stories_last_changed(store: Store) -> None:
     assert (await store.last_changes(ME))[first.story] == AT, "looking, folding and forking change no path"
 
 
-async def test_a_new_story_has_one_empty_branch(store: Store) -> None:
+async def test_a_new_story_has_one_empty_branch(store: VerbStore) -> None:
     info = await store.create_story(ME, "tale", at=AT)
     assert (info.name, info.branches, info.budget_tokens) == ("tale", 1, None)
     assert (info.active.name, info.active.messages) == ("main", 0)
@@ -133,20 +134,20 @@ async def test_a_new_story_has_one_empty_branch(store: Store) -> None:
     assert await store.live(info.key, "main", Kind.RECAP, "") is None
 
 
-async def test_creating_a_story_twice_gives_the_first(store: Store) -> None:
+async def test_creating_a_story_twice_gives_the_first(store: VerbStore) -> None:
     key = await a_story(store, ["one"])
     again = await store.create_story(ME, "tale", at=AT)
     assert again.key == key
     assert again.active.messages == 1
 
 
-async def test_stories_come_by_name(store: Store) -> None:
+async def test_stories_come_by_name(store: VerbStore) -> None:
     for name in ("zebra", "apple", "mango"):
         await a_story(store, ["x"], name)
     assert [info.name for info in await store.stories(ME)] == ["apple", "mango", "zebra"]
 
 
-async def test_every_kind_of_part_comes_back_as_it_was(store: Store) -> None:
+async def test_every_kind_of_part_comes_back_as_it_was(store: VerbStore) -> None:
     parts = (
         Text("Look at this."),
         Thinking("hm"),
@@ -166,7 +167,7 @@ async def test_every_kind_of_part_comes_back_as_it_was(store: Store) -> None:
     assert item.entry.attributes == given.attributes
 
 
-async def test_no_witnesses_is_not_the_same_as_nobody(store: Store) -> None:
+async def test_no_witnesses_is_not_the_same_as_nobody(store: VerbStore) -> None:
     key = await a_story(store)
     pieces = tuple(Put(Draft(message("user", "psst", witnesses=who))) for who in (None, ()))
     await store.apply(key, "main", [Splice(0, 0, pieces)], at=AT)
@@ -175,7 +176,7 @@ async def test_no_witnesses_is_not_the_same_as_nobody(store: Store) -> None:
     assert everyone.entry.digest != nobody.entry.digest
 
 
-async def test_positions_hashes_and_depths_follow_the_path(store: Store) -> None:
+async def test_positions_hashes_and_depths_follow_the_path(store: VerbStore) -> None:
     key = await a_story(store, ["a", "b", "c"])
     path = await store.path(key, "main", 0, 99)
     assert [item.position for item in path] == [0, 1, 2]
@@ -188,14 +189,14 @@ async def test_positions_hashes_and_depths_follow_the_path(store: Store) -> None
     assert await store.path(key, "main", -5, -1) == []
 
 
-async def test_equal_messages_are_two_entries(store: Store) -> None:
+async def test_equal_messages_are_two_entries(store: VerbStore) -> None:
     key = await a_story(store, ["ok", "ok"])
     first, second = await store.path(key, "main", 0, 1)
     assert first.entry.digest == second.entry.digest
     assert first.entry.id != second.entry.id
 
 
-async def test_a_script_edits_inserts_and_deletes_at_once(store: Store) -> None:
+async def test_a_script_edits_inserts_and_deletes_at_once(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     before = await store.path(key, "main", 0, 5)
     script = [
@@ -212,7 +213,7 @@ async def test_a_script_edits_inserts_and_deletes_at_once(store: Store) -> None:
     assert after[1].entry.replaces == before[1].entry.id
 
 
-async def test_a_script_that_does_not_fit_changes_nothing(store: Store) -> None:
+async def test_a_script_that_does_not_fit_changes_nothing(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     for script in ([Splice(4, 0, ())], [Splice(2, 2, ())], [Splice(1, 1, ()), Splice(0, 1, ())]):
         with pytest.raises(ValueError, match="does not fit"):
@@ -220,7 +221,7 @@ async def test_a_script_that_does_not_fit_changes_nothing(store: Store) -> None:
     assert await texts(store, key) == list("abc")
 
 
-async def test_an_expected_head_that_moved_changes_nothing(store: Store) -> None:
+async def test_an_expected_head_that_moved_changes_nothing(store: VerbStore) -> None:
     key = await a_story(store, ["a"])
     head = (await store.branch(key)).head
     await append(store, key, "b")
@@ -229,7 +230,7 @@ async def test_an_expected_head_that_moved_changes_nothing(store: Store) -> None
     assert await texts(store, key) == ["a", "b"]
 
 
-async def test_a_receipt_is_honoured_once(store: Store) -> None:
+async def test_a_receipt_is_honoured_once(store: VerbStore) -> None:
     key = await a_story(store)
     for _ in range(2):
         info = await store.apply(key, "main", [Splice(0, 0, (Put(draft("a")),))], at=AT, receipt="r1")
@@ -237,7 +238,7 @@ async def test_a_receipt_is_honoured_once(store: Store) -> None:
     assert await texts(store, key) == ["a"]
 
 
-async def test_messages_are_appended_wherever_the_end_is(store: Store) -> None:
+async def test_messages_are_appended_wherever_the_end_is(store: VerbStore) -> None:
     key = await a_story(store, ["a", "b"])
     await store.fork(key, "main", "other", 1, at=AT)
     seen = await store.branch(key, "other")
@@ -254,11 +255,11 @@ async def test_messages_are_appended_wherever_the_end_is(store: Store) -> None:
         await store.append(key, "nowhere", [draft("z")], at=AT)
 
 
-async def test_reads_that_belong_together_are_of_one_moment(store: Store) -> None:
+async def test_reads_that_belong_together_are_of_one_moment(store: VerbStore) -> None:
     key = await a_story(store, ["a", "b"])
     await fold(store, key, 0, 1)
 
-    async def look(moment: Store) -> tuple[list[str], int, int]:
+    async def look(moment: VerbStore) -> tuple[list[str], int, int]:
         info = await moment.story(ME, "tale")
         live = await moment.live(key, "main", Kind.RECAP, "")
         assert info is not None and live is not None
@@ -268,14 +269,14 @@ async def test_reads_that_belong_together_are_of_one_moment(store: Store) -> Non
     await append(store, key, "c")
     assert await store.at_one_moment(ME, look) == (["a", "b", "c"], 3, 1)
 
-    async def fail(moment: Store) -> None:
+    async def fail(moment: VerbStore) -> None:
         await moment.branch(key, "nowhere")
 
     with pytest.raises(UnknownBranch):
         await store.at_one_moment(ME, fail)
 
 
-async def test_attributes_change_without_moving_a_node(store: Store) -> None:
+async def test_attributes_change_without_moving_a_node(store: VerbStore) -> None:
     key = await a_story(store, ["a", "b"])
     before = await store.path(key, "main", 0, 1)
     await store.set_attributes(key, [(before[1].entry.id, Attributes(hidden=True, extra={"k": "v"}))])
@@ -284,7 +285,7 @@ async def test_attributes_change_without_moving_a_node(store: Store) -> None:
     assert (after[1].node, after[1].hash) == (before[1].node, before[1].hash)
 
 
-async def test_alternatives_are_siblings_off_the_path(store: Store) -> None:
+async def test_alternatives_are_siblings_off_the_path(store: VerbStore) -> None:
     key = await a_story(store, ["hello"])
     swiped = Draft(message("assistant", "one"), alternatives=(draft("two", "assistant"), draft("one", "assistant")))
     await store.apply(key, "main", [Splice(1, 0, (Put(swiped),))], at=AT)
@@ -295,7 +296,7 @@ async def test_alternatives_are_siblings_off_the_path(store: Store) -> None:
     assert len(await store.siblings(key, "main", 1)) == 3
 
 
-async def test_choosing_a_swipe_and_going_back_uses_the_same_nodes(store: Store) -> None:
+async def test_choosing_a_swipe_and_going_back_uses_the_same_nodes(store: VerbStore) -> None:
     key = await a_story(store, ["hello", "one"])
     await store.add_siblings(key, "main", [(1, [draft("two")])])
     one, two = await store.siblings(key, "main", 1)
@@ -306,7 +307,7 @@ async def test_choosing_a_swipe_and_going_back_uses_the_same_nodes(store: Store)
     assert len(await store.siblings(key, "main", 1)) == 2
 
 
-async def test_an_edit_leaves_the_old_message_as_a_sibling_and_logs_the_move(store: Store) -> None:
+async def test_an_edit_leaves_the_old_message_as_a_sibling_and_logs_the_move(store: VerbStore) -> None:
     key = await a_story(store, ["a", "b"])
     old = await store.branch(key)
     new = await store.apply(key, "main", [Splice(1, 1, (Put(draft("B")),))], at=AT)
@@ -315,7 +316,7 @@ async def test_an_edit_leaves_the_old_message_as_a_sibling_and_logs_the_move(sto
     assert (last.branch, last.old_head, last.new_head, last.at) == ("main", old.head, new.head, AT)
 
 
-async def test_branches_go_their_own_way(store: Store) -> None:
+async def test_branches_go_their_own_way(store: VerbStore) -> None:
     key = await a_story(store, list("abcd"))
     info = await store.fork(key, "main", "alt", 2, at=AT)
     assert info.messages == 2
@@ -329,7 +330,7 @@ async def test_branches_go_their_own_way(store: Store) -> None:
     assert (await store.branch(key)).name == "alt"
 
 
-async def test_branch_of_a_branch_of_a_branch(store: Store) -> None:
+async def test_branch_of_a_branch_of_a_branch(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     await store.fork(key, "main", "one", 5, at=AT)
     await append(store, key, "1", branch="one")
@@ -342,7 +343,7 @@ async def test_branch_of_a_branch_of_a_branch(store: Store) -> None:
     assert await texts(store, key, "three") == ["z"]
 
 
-async def test_unknown_and_taken_branch_names_are_bad_input(store: Store) -> None:
+async def test_unknown_and_taken_branch_names_are_bad_input(store: VerbStore) -> None:
     key = await a_story(store, ["a"])
     with pytest.raises(BadInput, match="already"):
         await store.fork(key, "main", "main", 1, at=AT)
@@ -352,7 +353,7 @@ async def test_unknown_and_taken_branch_names_are_bad_input(store: Store) -> Non
         await store.path(key, "nowhere", 0, 1)
 
 
-async def test_a_version_comes_back_with_everything(store: Store) -> None:
+async def test_a_version_comes_back_with_everything(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     plain = await fold(store, key, 0, 1)
     whole = replace(
@@ -380,14 +381,14 @@ async def test_a_version_comes_back_with_everything(store: Store) -> None:
     assert await store.live(key, "main", Kind.RECAP, "Maya") is None
 
 
-async def test_of_two_racing_folds_the_second_is_discarded(store: Store) -> None:
+async def test_of_two_racing_folds_the_second_is_discarded(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     first = await fold(store, key, 0, 1)
     assert await fold(store, key, 0, 1) == first
     assert len(await store.versions(key)) == 1
 
 
-async def several(store: Store, key: StoryKey) -> list[NewVersion]:
+async def several(store: VerbStore, key: StoryKey) -> list[NewVersion]:
     """A link of the recap, an episode and a note of the same messages, on their way into the store."""
     read = await store.path(key, "main", 0, 1)
     digests = [item.entry.digest for item in read]
@@ -397,7 +398,7 @@ async def several(store: Store, key: StoryKey) -> list[NewVersion]:
     return [replace(new, text=new.kind.value, anchor=read[-1].node, first=digests[0]) for new in news]
 
 
-async def test_several_versions_are_kept_in_one_step(store: Store) -> None:
+async def test_several_versions_are_kept_in_one_step(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     news = await several(store, key)
     made = await store.commit_all(key, news)
@@ -409,7 +410,7 @@ async def test_several_versions_are_kept_in_one_step(store: Store) -> None:
     assert await store.commit_all(key, []) == []
 
 
-async def test_of_several_versions_the_same_folds_are_given_back(store: Store) -> None:
+async def test_of_several_versions_the_same_folds_are_given_back(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     news = await several(store, key)
     episode = await store.commit(key, news[1])
@@ -419,7 +420,7 @@ async def test_of_several_versions_the_same_folds_are_given_back(store: Store) -
     assert await store.commit_all(key, news[::-1]) == made[2::-1]
 
 
-async def test_if_one_of_several_versions_is_refused_none_is_kept(store: Store) -> None:
+async def test_if_one_of_several_versions_is_refused_none_is_kept(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     recap, episode, note = await several(store, key)
     for wrong, error in (
@@ -438,7 +439,7 @@ async def test_if_one_of_several_versions_is_refused_none_is_kept(store: Store) 
     assert await store.versions(key) == made
 
 
-async def test_versions_kept_in_one_step_do_not_go_on_from_one_another(store: Store) -> None:
+async def test_versions_kept_in_one_step_do_not_go_on_from_one_another(store: VerbStore) -> None:
     key = await a_story(store, list("abcd"))
     first = await fold(store, key, 0, 0)
     digests = [item.entry.digest for item in await store.path(key, "main", 1, 3)]
@@ -454,7 +455,7 @@ async def test_versions_kept_in_one_step_do_not_go_on_from_one_another(store: St
     assert await covered(store, key) == [first.id, second.id, third.id]
 
 
-async def test_a_version_does_not_go_on_from_one_of_another_story(store: Store) -> None:
+async def test_a_version_does_not_go_on_from_one_of_another_story(store: VerbStore) -> None:
     key, other = await a_story(store, list("abc")), await a_story(store, list("abc"), "other")
     first = await fold(store, key, 0, 0)
     with pytest.raises(BadInput, match=f"no version {first.id}"):
@@ -462,7 +463,7 @@ async def test_a_version_does_not_go_on_from_one_of_another_story(store: Store) 
     assert await store.versions(other) == []
 
 
-async def test_a_refused_version_is_kept_and_never_live(store: Store) -> None:
+async def test_a_refused_version_is_kept_and_never_live(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     made = (await fold(store, key, 0, 1)).made
     refused = NewVersion(Kind.RECAP, "x", made.span, made.key, None, "", "", Status.REFUSED, "model", "empty", AT)
@@ -472,7 +473,7 @@ async def test_a_refused_version_is_kept_and_never_live(store: Store) -> None:
     assert await store.live(key, "main", Kind.RECAP, "x") is None
 
 
-async def test_memory_follows_the_path(store: Store) -> None:
+async def test_memory_follows_the_path(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     one = await fold(store, key, 0, 1)
     two = await fold(store, key, 2, 3, before=one)
@@ -490,7 +491,7 @@ async def test_memory_follows_the_path(store: Store) -> None:
     assert await live_text(store, key) == "2 to 3"
 
 
-async def test_a_fold_of_a_branch_serves_every_branch_that_holds_its_messages(store: Store) -> None:
+async def test_a_fold_of_a_branch_serves_every_branch_that_holds_its_messages(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     await store.fork(key, "main", "early", 1, at=AT)
     await store.fork(key, "main", "late", 5, at=AT)
@@ -503,7 +504,7 @@ async def test_a_fold_of_a_branch_serves_every_branch_that_holds_its_messages(st
     assert len(await store.versions(key)) == 3
 
 
-async def test_a_fold_commits_at_its_own_anchor_when_the_path_has_moved(store: Store) -> None:
+async def test_a_fold_commits_at_its_own_anchor_when_the_path_has_moved(store: VerbStore) -> None:
     key = await a_story(store, list("abcd"))
     await store.fork(key, "main", "kept", 4, at=AT)
     await store.apply(key, "main", [Splice(0, 1, (Put(draft("A")),))], at=AT)
@@ -512,7 +513,7 @@ async def test_a_fold_commits_at_its_own_anchor_when_the_path_has_moved(store: S
     assert await live_text(store, key, "kept") == "0 to 3"
 
 
-async def test_a_replacement_wins_over_what_it_replaces(store: Store) -> None:
+async def test_a_replacement_wins_over_what_it_replaces(store: VerbStore) -> None:
     key = await a_story(store, list("abc"))
     old = await fold(store, key, 0, 1)
     made = old.made
@@ -524,7 +525,7 @@ async def test_a_replacement_wins_over_what_it_replaces(store: Store) -> None:
     assert await live_text(store, key) == "better"
 
 
-async def test_owners_are_walls(store: Store) -> None:
+async def test_owners_are_walls(store: VerbStore) -> None:
     mine = await a_story(store, ["secret"])
     await fold(store, mine, 0, 0)
     theirs = StoryKey("they", mine.story)
@@ -538,7 +539,7 @@ async def test_owners_are_walls(store: Store) -> None:
     assert await texts(store, mine) == ["secret"]
 
 
-async def test_the_last_budget_is_remembered(store: Store) -> None:
+async def test_the_last_budget_is_remembered(store: VerbStore) -> None:
     key = await a_story(store, ["a"])
     await store.note_budget(key, 900)
     info = await store.story(ME, "tale")
@@ -546,7 +547,7 @@ async def test_the_last_budget_is_remembered(store: Store) -> None:
     assert info.budget_tokens == 900
 
 
-async def test_a_long_change_in_the_past_and_a_bulk_append(store: Store) -> None:
+async def test_a_long_change_in_the_past_and_a_bulk_append(store: VerbStore) -> None:
     count = 5_000
     key = await a_story(store, [f"m{number}" for number in range(count)])
     one = await fold(store, key, 0, 39)
@@ -561,7 +562,7 @@ async def test_a_long_change_in_the_past_and_a_bulk_append(store: Store) -> None
     assert known[4_999].entry == (await store.path(key, "kept", 4_999, 4_999))[0].entry.id
 
 
-async def test_marks_move_with_the_path_and_are_copied_up_to_a_fork(store: Store) -> None:
+async def test_marks_move_with_the_path_and_are_copied_up_to_a_fork(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     first = await mark(store, key, 2, text="One", seen=b"abc")
     await mark(store, key, 5, MarkKind.RECAP, "By hand.")
@@ -576,7 +577,7 @@ async def test_marks_move_with_the_path_and_are_copied_up_to_a_fork(store: Store
     assert [(one.position, one.kind) for one in await store.marks(key, "main")] == [(2, "chapter"), (5, "recap")]
 
 
-async def test_no_mark_is_lost_to_a_script(store: Store) -> None:
+async def test_no_mark_is_lost_to_a_script(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     first = await mark(store, key, 2, text="One")
     second = await mark(store, key, 5, text="Two")
@@ -594,7 +595,7 @@ async def test_no_mark_is_lost_to_a_script(store: Store) -> None:
     assert await store.cover(key, "alt") == [(0, 1, version.id)]
 
 
-async def test_marks_are_found_by_kind_and_place(store: Store) -> None:
+async def test_marks_are_found_by_kind_and_place(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     assert await store.marks(key, "main") == []
     for position, kind in [
@@ -621,7 +622,7 @@ async def test_marks_are_found_by_kind_and_place(store: Store) -> None:
         await store.marks(key, "nowhere")
 
 
-async def test_the_newest_marks_of_a_kind_are_counted_from_the_end(store: Store) -> None:
+async def test_the_newest_marks_of_a_kind_are_counted_from_the_end(store: VerbStore) -> None:
     key = await a_story(store, [str(number) for number in range(40)])
     assert await store.newest_mark(key, "main", MarkKind.CHAPTER, 0) == (None, 0)
     marks = {position: await mark(store, key, position) for position in (19, 9, 29)}
@@ -641,7 +642,7 @@ async def test_the_newest_marks_of_a_kind_are_counted_from_the_end(store: Store)
         await store.newest_mark(key, "nowhere", MarkKind.CHAPTER, 0)
 
 
-async def test_a_mark_can_retire_others_and_what_it_retired_is_back_when_it_is_taken_back(store: Store) -> None:
+async def test_a_mark_can_retire_others_and_what_it_retired_is_back_when_it_is_taken_back(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     one = await mark(store, key, 1, MarkKind.RECAP, "Old words.", seen=b"old")
     link = await fold(store, key, 2, 3, scope=one.scope)
@@ -674,7 +675,7 @@ async def test_a_mark_can_retire_others_and_what_it_retired_is_back_when_it_is_t
         await store.take_back_mark(key, "nowhere", one.id)
 
 
-async def test_marks_that_fell_back_to_one_message_keep_their_order(store: Store) -> None:
+async def test_marks_that_fell_back_to_one_message_keep_their_order(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     late = await mark(store, key, 5, text="late")
     early = await mark(store, key, 3, text="early")
@@ -690,7 +691,7 @@ async def test_marks_that_fell_back_to_one_message_keep_their_order(store: Store
     assert [one.text for one in await store.marks(key, "alt")] == ["early, named again", "late"]
 
 
-async def test_spans_say_the_scope(store: Store) -> None:
+async def test_spans_say_the_scope(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     one = await mark(store, key, 1)
     await fold(store, key, 0, 1)
@@ -701,7 +702,7 @@ async def test_spans_say_the_scope(store: Store) -> None:
     assert await store.spans(key, "main", Kind.CHAPTER) == set()
 
 
-async def test_copies_of_marks_keep_the_order_in_which_they_were_made(store: Store) -> None:
+async def test_copies_of_marks_keep_the_order_in_which_they_were_made(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     for position in (5, 2, 4):
         await mark(store, key, position, MarkKind.PIN, str(position))
@@ -710,7 +711,7 @@ async def test_copies_of_marks_keep_the_order_in_which_they_were_made(store: Sto
     assert [copy.text for copy in copies] == ["5", "2", "4"]
 
 
-async def test_a_mark_that_is_taken_off_takes_its_memory_from_this_branch_only(store: Store) -> None:
+async def test_a_mark_that_is_taken_off_takes_its_memory_from_this_branch_only(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     chapter = await mark(store, key, 1)
     one = await fold(store, key, 2, 3, scope=chapter.scope)
@@ -737,7 +738,7 @@ async def test_a_mark_that_is_taken_off_takes_its_memory_from_this_branch_only(s
         await store.take_back_mark(key, "nowhere", chapter.id)
 
 
-async def test_the_scope_of_a_mark_is_never_given_again(store: Store) -> None:
+async def test_the_scope_of_a_mark_is_never_given_again(store: VerbStore) -> None:
     key = await a_story(store, list("abcd"))
     gone = await mark(store, key, 1)
     await fold(store, key, 2, 3, scope=gone.scope)
@@ -747,7 +748,7 @@ async def test_the_scope_of_a_mark_is_never_given_again(store: Store) -> None:
     assert await store.cover(key, "main") == []
 
 
-async def test_memory_behind_a_mark_has_a_chain_of_its_own(store: Store) -> None:
+async def test_memory_behind_a_mark_has_a_chain_of_its_own(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     await fold(store, key, 0, 1)
     mark = await store.add_mark(key, "main", MarkKind.CHAPTER, 1, "One", made_by="person", at=AT)
@@ -764,7 +765,7 @@ async def test_memory_behind_a_mark_has_a_chain_of_its_own(store: Store) -> None
     assert await store.live(key, "main", Kind.RECAP, "77") is None
 
 
-async def test_committed_memory_replaces_provisional_and_firmness_is_inherited(store: Store) -> None:
+async def test_committed_memory_replaces_provisional_and_firmness_is_inherited(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     shaky = await fold(store, key, 0, 1, status=Status.PROVISIONAL)
     built_on_it = await fold(store, key, 2, 3, before=shaky)
@@ -779,7 +780,7 @@ async def test_committed_memory_replaces_provisional_and_firmness_is_inherited(s
     assert await fold(store, key, 0, 1) == better, "a committed version is not replaced by another"
 
 
-async def test_what_was_spent_is_summed_per_owner_and_time(store: Store) -> None:
+async def test_what_was_spent_is_summed_per_owner_and_time(store: VerbStore) -> None:
     key = await a_story(store, list("abcd"))
     await fold(store, key, 0, 0)
     await fold(store, key, 0, 1)
@@ -788,7 +789,7 @@ async def test_what_was_spent_is_summed_per_owner_and_time(store: Store) -> None
     assert await store.spent("they", "2026-01-01") == Cost()
 
 
-async def test_a_lease_is_held_by_one_until_it_ends(store: Store) -> None:
+async def test_a_lease_is_held_by_one_until_it_ends(store: VerbStore) -> None:
     key = await a_story(store)
     assert await store.take_lease(key, "recap", "one", now="10", until="20")
     assert not await store.take_lease(key, "recap", "two", now="15", until="25")
@@ -801,7 +802,7 @@ async def test_a_lease_is_held_by_one_until_it_ends(store: Store) -> None:
     assert await store.take_lease(key, "recap", "one", now="35", until="45")
 
 
-async def test_memory_that_only_a_line_passed_over_knew_is_taken_along(store: Store) -> None:
+async def test_memory_that_only_a_line_passed_over_knew_is_taken_along(store: VerbStore) -> None:
     """A cover below a branch's fork, seen through a branch of that branch, when the latter is edited further up."""
     key = await a_story(store, list("abcdefghij"))
     await store.fork(key, "main", "one", 10, at=AT)
@@ -817,7 +818,7 @@ async def test_memory_that_only_a_line_passed_over_knew_is_taken_along(store: St
     assert await store.cover(key, "main") == []
 
 
-async def test_only_what_is_in_force_is_covered(store: Store) -> None:
+async def test_only_what_is_in_force_is_covered(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     one = await fold(store, key, 0, 1)
     held = await fold(store, key, 2, 3, before=one, status=Status.PENDING)
@@ -836,7 +837,7 @@ async def test_only_what_is_in_force_is_covered(store: Store) -> None:
     assert await store.cover(key, "main") == [(0, 1, one.id), (2, 3, held.id), (4, 4, on_it.id)]
 
 
-async def test_what_is_rejected_makes_room(store: Store) -> None:
+async def test_what_is_rejected_makes_room(store: VerbStore) -> None:
     key = await a_story(store, list("abcd"))
     held = await fold(store, key, 0, 1, status=Status.PENDING)
     await store.set_status(key, held.id, Status.REFUSED, reason="")
@@ -853,7 +854,7 @@ async def test_what_is_rejected_makes_room(store: Store) -> None:
     assert await covered(store, key) == [new.id, alone.id]
 
 
-async def test_what_is_taken_back_takes_along_what_was_built_on_it_everywhere(store: Store) -> None:
+async def test_what_is_taken_back_takes_along_what_was_built_on_it_everywhere(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     await store.fork(key, "main", "alt", 7, at=AT)
     one = await fold(store, key, 0, 1)
@@ -888,7 +889,7 @@ async def test_what_is_taken_back_takes_along_what_was_built_on_it_everywhere(st
     assert {name: await store.cover(key, name) for name in ("main", "alt")} == everything
 
 
-async def test_a_status_is_given_to_versions_of_this_story_only(store: Store) -> None:
+async def test_a_status_is_given_to_versions_of_this_story_only(store: VerbStore) -> None:
     key = await a_story(store, list("abcd"))
     version = await fold(store, key, 0, 1)
     other = await a_story(store, list("abcd"), "another tale")
@@ -899,7 +900,7 @@ async def test_a_status_is_given_to_versions_of_this_story_only(store: Store) ->
     assert await store.versions(key) == [version]
 
 
-async def test_what_was_taken_back_is_replaced_by_anything(store: Store) -> None:
+async def test_what_was_taken_back_is_replaced_by_anything(store: VerbStore) -> None:
     key = await a_story(store, list("abcd"))
     first = await fold(store, key, 0, 1)
     await store.set_status(key, first.id, Status.UNDONE, reason="undone")
@@ -916,7 +917,7 @@ async def test_what_was_taken_back_is_replaced_by_anything(store: Store) -> None
     assert live.version == third
 
 
-async def test_what_is_loosened_stays_in_force_until_made_anew(store: Store) -> None:
+async def test_what_is_loosened_stays_in_force_until_made_anew(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     one = await fold(store, key, 0, 1)
     two = await fold(store, key, 2, 3, before=one)
@@ -948,7 +949,7 @@ async def test_what_is_loosened_stays_in_force_until_made_anew(store: Store) -> 
     assert firm.version == anew, "a version that comes back is as loose as it was"
 
 
-async def test_the_newest_versions_of_a_kind_scope_and_status(store: Store) -> None:
+async def test_the_newest_versions_of_a_kind_scope_and_status(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     refused = [await fold(store, key, 0, last, status=Status.REFUSED) for last in range(4)]
     kept = await fold(store, key, 0, 1)
@@ -965,7 +966,7 @@ async def test_the_newest_versions_of_a_kind_scope_and_status(store: Store) -> N
     assert await store.newest_versions(key, Kind.RECAP, "", Status.COMMITTED, 9) == []
 
 
-async def test_the_newest_versions_that_stand_for_more(store: Store) -> None:
+async def test_the_newest_versions_that_stand_for_more(store: VerbStore) -> None:
     key = await a_story(store, list("abcd"))
     made = [await fold(store, key, 0, last, reach=last + 1) for last in (0, 1, 2)]
     for beyond, kept in [(-1, 3), (0, 3), (1, 2), (2, 1), (3, 0)]:
@@ -973,7 +974,7 @@ async def test_the_newest_versions_that_stand_for_more(store: Store) -> None:
         assert found == made[::-1][:kept]
 
 
-async def test_several_live_versions_are_read_at_once(store: Store) -> None:
+async def test_several_live_versions_are_read_at_once(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     one = await mark(store, key, 1)
     first = await fold(store, key, 0, 1)
@@ -983,7 +984,7 @@ async def test_several_live_versions_are_read_at_once(store: Store) -> None:
     assert [live.version.id if live else None for live in found] == [first.id, second.id, None, None]
 
 
-async def test_kinds_of_memory_are_kept_apart(store: Store) -> None:
+async def test_kinds_of_memory_are_kept_apart(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     recap = await fold(store, key, 0, 1)
     chapter = await fold(store, key, 0, 3, kind=Kind.CHAPTER)
@@ -998,7 +999,7 @@ async def test_kinds_of_memory_are_kept_apart(store: Store) -> None:
         assert live.version == version
 
 
-async def test_memory_up_to_a_place(store: Store) -> None:
+async def test_memory_up_to_a_place(store: VerbStore) -> None:
     key = await a_story(store, list("abcdefgh"))
     one = await fold(store, key, 0, 1)
     two = await fold(store, key, 2, 3, before=one)
@@ -1012,7 +1013,7 @@ async def test_memory_up_to_a_place(store: Store) -> None:
     assert (live.version, live.span) == (two, Span(2, 3))
 
 
-async def test_where_an_entry_stands_now(store: Store) -> None:
+async def test_where_an_entry_stands_now(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     nodes = [item.node for item in await store.path(key, "main", 0, 5)]
     entries = [item.entry.id for item in await store.path(key, "main", 0, 5)]
@@ -1033,7 +1034,7 @@ async def test_where_an_entry_stands_now(store: Store) -> None:
         await store.position_of(key, "nowhere", nodes[0])
 
 
-async def test_what_led_to_a_node_is_found_on_a_branch_or_off_it(store: Store) -> None:
+async def test_what_led_to_a_node_is_found_on_a_branch_or_off_it(store: VerbStore) -> None:
     key = await a_story(store, list("abcdef"))
     before = await store.path(key, "main", 0, 5)
     await store.apply(key, "main", [Splice(2, 4, (Put(draft("C")),))], at=AT)
@@ -1048,7 +1049,7 @@ async def test_what_led_to_a_node_is_found_on_a_branch_or_off_it(store: Store) -
     assert await store.leading_to(other, before[4].node, 5) == []
 
 
-async def test_settings_of_a_story_are_kept(store: Store) -> None:
+async def test_settings_of_a_story_are_kept(store: VerbStore) -> None:
     key = await a_story(store, ["a"])
     assert await store.settings(key) == "{}"
     await store.keep_header(key, '{"title":"x"}')
@@ -1059,7 +1060,7 @@ async def test_settings_of_a_story_are_kept(store: Store) -> None:
     assert await store.settings(other) == "{}"
 
 
-async def test_no_verb_crosses_the_wall_between_owners(store: Store) -> None:
+async def test_no_verb_crosses_the_wall_between_owners(store: VerbStore) -> None:
     mine = await a_story(store, list("abcdef"))
     version = await fold(store, mine, 0, 1)
     chapter = await mark(store, mine, 3, text="One", seen=b"abcd")
@@ -1110,7 +1111,7 @@ async def test_no_verb_crosses_the_wall_between_owners(store: Store) -> None:
     assert await all_of_it() == before
 
 
-async def test_the_number_of_a_forgotten_story_is_never_given_again(store: Store) -> None:
+async def test_the_number_of_a_forgotten_story_is_never_given_again(store: VerbStore) -> None:
     """Whoever still holds it must not write into another story."""
     gone = (await store.create_story("me", "gone", at="")).key
     await store.forget_story(gone)

@@ -28,13 +28,12 @@ from previously.core.path import Insertion, Put, Reuse, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
-from previously.storage.sqlite import SqliteStore
-from previously.storage.store import Store
 from previously.storage.tables import answers as answer_store
 from previously.storage.tables import path_writer
 from tests.effort import cases
 from tests.oracle.in_memory import oracle
 from tests.storage.letters import Letters
+from tests.storage.verbs import SqliteVerbs, VerbStore
 
 NUMBERS = st.integers(min_value=0, max_value=10_000)
 WORDS = st.lists(st.sampled_from("abc"), max_size=4)
@@ -55,7 +54,7 @@ class Agreeing(RuleBasedStateMachine):
         self.patched = pytest.MonkeyPatch()
         self.patched.setattr(path_writer, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
-        self.stores: list[Store] = [oracle(), SqliteStore(self.file())]
+        self.stores: list[VerbStore] = [oracle(), SqliteVerbs(self.file())]
         self.key = self.both(lambda store: store.create_story("me", "tale", at="now")).key
         self.names = ["main"]
         self.nodes = [0]
@@ -75,7 +74,7 @@ class Agreeing(RuleBasedStateMachine):
             self.folder.cleanup()
             self.patched.undo()
 
-    def both(self, act: Callable[[Store], Awaitable[Any]]) -> Any:
+    def both(self, act: Callable[[VerbStore], Awaitable[Any]]) -> Any:
         """Do the same on both stores; what they answer, or refuse, must be the same."""
         first, second = (self.runner.run(self._tried(act(store))) for store in self.stores)
         assert first == second
@@ -323,7 +322,7 @@ class Agreeing(RuleBasedStateMachine):
         self.patched.setattr(answer_store, "MOST_ANSWERS", most)
         self.patched.setattr(answer_store, "MOST_MODEL_FACTS", most)
 
-        async def answers(store: Store) -> list[Any]:
+        async def answers(store: VerbStore) -> list[Any]:
             await store.keep_answer(self.key, bytes([number]) * 32, text, model="m", at="now")
             await store.set_model_fact("me", str(number), text, "now")
             kept = [await store.answer("me", bytes([one]) * 32) for one in range(6)]
@@ -389,7 +388,7 @@ class Agreeing(RuleBasedStateMachine):
     def look(self, branch: int, number: int, most: int, kinds: set[MarkKind]) -> None:
         name, node, key = self.name(branch), self.nodes[number % len(self.nodes)], self.key
 
-        async def answers(store: Store) -> list[Any]:
+        async def answers(store: VerbStore) -> list[Any]:
             before = await store.leading_to(key, node, most)
             assert len(before) <= most
             return [
@@ -407,7 +406,7 @@ class Agreeing(RuleBasedStateMachine):
         if hasattr(self, "names"):
             self.versions = self.both(lambda store: store.at_one_moment("me", self.branches))[0]
 
-    async def branches(self, store: Store) -> list[Any]:
+    async def branches(self, store: VerbStore) -> list[Any]:
         """Versions, paths, marks and what is covered."""
         versions = await store.versions(self.key)
         chains = {(one.made.kind, one.made.scope) for one in versions}

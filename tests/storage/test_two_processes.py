@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from previously.storage.sqlite import SqliteStore
+from tests.storage.verbs import SqliteVerbs
 
 WRITERS, MESSAGES = 20, 25
 WRITE = """
@@ -49,7 +49,7 @@ def test_two_processes_and_many_writers(tmp_path: Path) -> None:
 
 
 async def check(path: str) -> None:
-    store = SqliteStore(path)
+    store = SqliteVerbs(path)
     for info in await store.stories("me"):
         texts = [item.entry.message.text for item in await store.path(info.key, "main", 0, 99_999)]
         if info.name != "shared":

@@ -17,12 +17,12 @@ from hypothesis.stateful import invariant, precondition, rule
 from previously.core.versions import Status
 from previously.storage import findings, verify, verify_memory, verify_paths
 from previously.storage.findings import Verified
-from previously.storage.store import Store
 from tests.effort import cases
 from tests.storage.postgres_server import shared_server
 from tests.storage.rich_story import NEVER, OWNER, OnFile, OnServer, Place
 from tests.storage.test_postgres_agrees import AgreeingOnPostgres
 from tests.storage.test_stores_agree import NUMBERS, Agreeing
+from tests.storage.verbs import VerbStore
 
 STORY = "(SELECT id FROM story WHERE name = 'tale')"
 MAIN = f"(SELECT id FROM branch WHERE name = 'main' AND story = {STORY})"
@@ -293,7 +293,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     on_server.close(shared_server())
 
 
-def verified(store: Store, **options: Any) -> Verified:
+def verified(store: VerbStore, **options: Any) -> Verified:
     return asyncio.run(store.verify(OWNER, before=NEVER, **options))
 
 
@@ -390,7 +390,7 @@ def test_a_check_that_nobody_waits_for_any_more_ends(place: Place) -> None:
         reached.set()
         cancelled.wait(30)
 
-    async def check(store: Store) -> None:
+    async def check(store: VerbStore) -> None:
         task = asyncio.create_task(store.verify(OWNER, before=NEVER, told=tell))
         await asyncio.to_thread(reached.wait, 30)
         task.cancel()
@@ -419,7 +419,7 @@ def check_at_the_end(machine: Agreeing) -> None:
     """At the end of a life of a random driver all is clean, on every store of tables."""
     if hasattr(machine, "stores"):
         for store in machine.stores:
-            if isinstance(store, Store):
+            if isinstance(store, VerbStore):
                 assert told(machine.runner.run(store.verify("me", before="a"))) == []
 
 

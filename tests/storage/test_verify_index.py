@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from previously.storage import verify_index
-from previously.storage.store import Store
 from previously.storage.tables import recall_index
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
 from tests.storage.rich_story import NEVER, OWNER, OnFile, OnServer, Place
+from tests.storage.verbs import VerbStore
 
 FIRST = "(SELECT min(story) FROM recall_state)"
 
@@ -78,13 +78,13 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     on_server.close(shared_server())
 
 
-async def indexed(store: Store) -> None:
+async def indexed(store: VerbStore) -> None:
     for story in await store.stories(OWNER):
         while await store.index(story.key, Letters(), most=20):
             pass
 
 
-def told(store: Store) -> list[str]:
+def told(store: VerbStore) -> list[str]:
     found = asyncio.run(store.verify(OWNER, before=NEVER))
     assert found.checked["index blocks"] or found.faults
     return [f"{fault.where}: {fault.reason}" for fault in found.faults]
@@ -110,7 +110,7 @@ def test_what_is_half_indexed_or_of_another_version_is_clean(place: Place, monke
 
 
 def test_what_is_left_after_forgetting_is_clean(place: Place) -> None:
-    async def forget(store: Store) -> None:
+    async def forget(store: VerbStore) -> None:
         (tale,) = [story for story in await store.stories(OWNER) if story.name == "tale"]
         await store.forget_entries(tale.key, await store.standing_at(tale.key, "main", 3, 9))
 

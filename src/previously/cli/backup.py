@@ -15,7 +15,7 @@ from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.runtime.backup import Copies
-    from previously.storage.copy import Backup
+    from previously.runtime.whole_stories import Backup
 
 Stories = Annotated[
     list[str] | None,

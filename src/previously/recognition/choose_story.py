@@ -216,12 +216,6 @@ class PathMatch:
         whole = self.request.client_list
         return replace(whole, body=whole.body[self.start :]) if self.start else whole
 
-    @property
-    def size(self) -> int:
-        """The amount of work, in messages; a thousand characters count like one."""
-        body = self.client_list.body
-        return len(self.known) + len(body) + sum(len(piece.message.text) for piece in body) // 1_000
-
     def sort(self) -> SortedList:
         """Return the messages of the list as the path holds them, notes apart."""
         pieces = undo_postprocessing(self.client_list, PathKeys(self.known))

@@ -23,7 +23,8 @@ from typing import TypeVar
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
 from previously.core.json_values import clean
 from previously.runtime.clock import time_at
-from previously.storage.copy import THIS_FILE, Backup, NameTaken, Whole, WholeStories
+from previously.runtime.whole_stories import Backup, NameTaken, Whole, WholeStories
+from previously.storage.copy import THIS_FILE
 from previously.storage.spool import Spool
 from previously.storage.store import StoryInfo
 

@@ -85,21 +85,31 @@ class StoryLedger:
         self.presences = find_known_reader(store).presences
         self._store = store
         self._holder = uuid4().hex
+        self._renewed_until = ""
+        """The time until which the lease is not asked for, since a write has just renewed it."""
 
     async def take_lease(self) -> bool:
-        return await self._store.take_lease(self.key, LEASE, self._holder, now=time_at(), until=time_at(LEASE_S))
+        return time_at() < self._renewed_until or await self._store.write(self.key, self._renew_lease)
+
+    def _renew_lease(self, tables: Tables) -> bool:
+        return tables.stories.take_lease(self.key, LEASE, self._holder, time_at(), time_at(LEASE_S))
+
+    async def _write(self, work: Callable[[Tables], T]) -> T:
+        """Write, and renew the lease with it."""
+        fresh_until = time_at(LEASE_S / 3)
+        result, is_mine = await self._store.write(self.key, lambda tables: (work(tables), self._renew_lease(tables)))
+        self._renewed_until = fresh_until if is_mine else ""
+        return result
 
     async def give_lease(self) -> None:
-        await self._store.give_lease(self.key, LEASE, self._holder)
+        await self._store.write(self.key, lambda tables: tables.stories.give_lease(self.key, LEASE, self._holder))
 
     async def read(self, work: Callable[[Snapshot], T]) -> T:
         return await self._store.read(self.key.owner, lambda tables: work(tables.snapshot(self.key)))
 
     async def close_chapter(self, boundary: Boundary) -> None:
         mark = _make_mark(0, boundary)
-        await self._store.write(
-            self.key, lambda tables: tables.marks.add(self.key, tables.branch(self.key, None), mark, ())
-        )
+        await self._write(lambda tables: tables.marks.add(self.key, tables.branch(self.key, None), mark, ()))
 
     async def keep(self, outcome: FoldOutcome) -> Sequence[Version]:
         def write(tables: Tables) -> Sequence[Version]:
@@ -113,7 +123,7 @@ class StoryLedger:
                     tables.versions.set_status(self.key, version, Status.UNDONE, OUTDATED)
             return kept
 
-        return await self._store.write(self.key, write)
+        return await self._write(write)
 
     async def undo(self, versions: Sequence[int], reason: str) -> None:
         def write(tables: Tables) -> None:
@@ -121,7 +131,7 @@ class StoryLedger:
                 tables.versions.set_status(self.key, version, Status.UNDONE, reason)
 
         if versions:
-            await self._store.write(self.key, write)
+            await self._write(write)
 
 
 class PlannedLedger:

@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from previously.core.align import KnownEntry, choose_swipes
 from previously.core.digests import match_key
 from previously.core.errors import BadInput, HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role
-from previously.core.path import OnPath, Put, Reuse, Splice
+from previously.core.path import OnPath, Put, Reuse, Splice, Splices
 from previously.memory.presence import COMINGS, list_absent
 from previously.recognition.choose_story import Candidate, ClientRequest, PathMatch, choose_lookup_keys, find_tail
 from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
@@ -30,21 +29,20 @@ from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryInfo, StoryKey
 from previously.storage.tables import Tables
-
-T = TypeVar("T")
+from previously.storage.tables.snapshot import StoredSnapshot
 
 MOST_HEADERS, MOST_STORIES, MOST_BRANCHES = 64, 4, 16
 """Stories that hold some of a list and are asked whose they are, those of them that are looked at, and branches of
 each: the store ranks them, so that the right one is nearly always the first; the rest bounds the work."""
-
-LARGE = 1_000
-"""Messages that are looked at in a thread, so that nobody else waits: fewer take some milliseconds."""
 
 RECENT_TURN = 64
 """Messages that one turn may have for its first one to be found: an agent's turn with many calls."""
 
 RECENT = 64
 """Newest messages that tell who there is: everyone of a large group speaks within so many."""
+
+Also = Callable[[Tables], object]
+"""A write that belongs to another."""
 
 PARTIAL = {"partial": True}
 """The `extra` of a reply that was broken off."""
@@ -75,13 +73,14 @@ class ClientPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class _Surroundings:
-    """The facts about a branch that are needed before it is written to."""
+class _ChangePlan:
+    """The change that brings a branch to what a list shows."""
 
-    active: str
-    """The name of the active branch."""
-    absent: tuple[str, ...]
-    newest: OnPath | None
+    script: Splices
+    witnesses: tuple[str, ...] | None
+    """The people who are there; None = everyone."""
+    is_active: bool
+    """True if the branch is the active one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +92,6 @@ class _BranchMatch:
     branch: BranchInfo
     last: LastList | None
     candidate: Candidate
-    surroundings: _Surroundings | None = None
-    """Read at the same moment, where they were."""
 
     def place(self, branch: BranchInfo, ask: Ask) -> ClientPlace:
         candidate = self.candidate
@@ -119,7 +116,7 @@ class ClientFollower:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._last_lists = LastLists[StoryKey]()
-        self._finder = _StoryFinder(store, self._last_lists)
+        self._finder = _StoryFinder(self._last_lists)
         self._locks: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
     async def follow(self, request: ClientRequest, new_name: str, *, only_adding: bool = False) -> ClientPlace | None:
@@ -132,25 +129,30 @@ class ClientFollower:
 
     async def find(self, request: ClientRequest) -> ClientPlace | None:
         """Return where a list stands if it is what a path holds; None if it is not. Nothing is changed."""
-        match = await self._finder.find(request)
+        near = self._finder.find_near(request)
+        match = await self._store.read(request.owner, lambda tables: self._finder.find(tables, request, near))
         if match is None or not match.candidate.change.changes_nothing:
             return None
         return match.place(match.branch, match.candidate.infer_ask(request, match.last))
 
-    async def answer(self, place: ClientPlace, replies: Sequence[Message], *, partial: bool = False) -> None:
+    async def answer(
+        self, place: ClientPlace, replies: Sequence[Message], *, partial: bool = False, also: Also | None = None
+    ) -> None:
         """Put a reply where it belongs, the first of several on the path, and the others beside it. Nothing is put
-        behind a message that has left the path meanwhile."""
+        behind a message that has left the path meanwhile. `also` is written together with it."""
         attributes = Attributes(at=time_at(), extra=PARTIAL if partial else {})
         drafts = [Draft(replace(reply, witnesses=place.witnesses), attributes) for reply in replies]
         try:
-            branch = await self._put(place, drafts)
+            branch = await self._put(place, drafts, also)
         except HeadMoved:
-            await retry_when_moved(lambda: self._put_late(place, drafts))
+            await retry_when_moved(lambda: self._put_late(place, drafts, also))
         else:
             self._move_head(place, branch.head)
 
-    async def unanswered(self, place: ClientPlace) -> None:
+    async def unanswered(self, place: ClientPlace, also: Also | None = None) -> None:
         """Put back, since no reply came, what stood behind the message and was taken off the path for a new one."""
+        if also:
+            await self._store.write(place.key, also)
         if place.replaced is None:
             return
         back = Splice(place.messages, 0, (Reuse(place.replaced),))
@@ -158,116 +160,103 @@ class ClientFollower:
             branch = await self._store.apply(place.key, place.branch, [back], at=time_at(), expected_head=place.head)
             self._move_head(place, branch.head)
 
-    async def _put(self, place: ClientPlace, drafts: Sequence[Draft]) -> BranchInfo:
+    async def _put(self, place: ClientPlace, drafts: Sequence[Draft], also: Also | None = None) -> BranchInfo:
         if place.ask is Ask.CONTINUE:
-            last, whole = await self._continue(place, drafts[0])
+            last, whole = await self._store.read(
+                place.key.owner, lambda tables: _continue(tables.snapshot(place.key, place.branch), place, drafts[0])
+            )
             splice = Splice(last.position, 1, (Put(whole, replaces=last.entry.id),))
-            return await self._store.apply(place.key, place.branch, [splice], at=time_at(), expected_head=place.head)
+            return await self._store.apply(
+                place.key, place.branch, [splice], at=time_at(), expected_head=place.head, also=also
+            )
         draft = replace(drafts[0], alternatives=tuple(drafts[1:]))
-        return await self._store.append(place.key, place.branch, [draft], at=time_at(), expected_head=place.head)
+        return await self._store.append(
+            place.key, place.branch, [draft], at=time_at(), expected_head=place.head, also=also
+        )
 
-    async def _put_late(self, place: ClientPlace, drafts: Sequence[Draft]) -> None:
+    async def _put_late(self, place: ClientPlace, drafts: Sequence[Draft], also: Also | None) -> None:
         """Put a reply where the branch has changed: if others have answered, it is one of several replies there."""
-        branch = await self._store.branch(place.key, place.branch)
-        at = await self._store.position_of(place.key, place.branch, place.head) if place.head != NO_NODE else -1
-        if at is None:
-            return
-        by = at + 1 - place.messages
-        now = replace(place, head=branch.head, messages=at + 1, positions=tuple(one + by for one in place.positions))
-        if now.messages == branch.messages:
-            await self._put(now, drafts)
-            return
-        if place.ask is Ask.CONTINUE:
-            last, whole = await self._continue(now, drafts[0])
-            await self._store.add_siblings(place.key, place.branch, [(last.position, [whole])])
-        else:
-            await self._store.add_siblings(place.key, place.branch, [(now.messages, drafts)])
 
-    async def _continue(self, place: ClientPlace, draft: Draft) -> tuple[OnPath, Draft]:
-        """Return the message that is gone on with, and what it is with more of it."""
-        at = place.positions[-1] if place.positions else place.messages - 1  # hidden ones may stand behind it
-        on_path = await self._store.path(place.key, place.branch, at, at)
-        if not on_path:
-            raise HeadMoved("What was to be gone on with is not there any more.")
-        return on_path[0], replace(draft, message=continue_message(on_path[0].entry.message, draft.message.text))
+        def write(tables: Tables) -> ClientPlace | None:
+            if also:
+                also(tables)
+            snapshot = tables.snapshot(place.key, place.branch)
+            at = snapshot.position_of(place.head) if place.head != NO_NODE else -1
+            if at is None:
+                return None
+            positions = tuple(position + at + 1 - place.messages for position in place.positions)
+            now = replace(place, head=snapshot.head, messages=at + 1, positions=positions)
+            if now.messages == snapshot.messages:
+                return now
+            siblings: tuple[int, Sequence[Draft]] = now.messages, drafts
+            if place.ask is Ask.CONTINUE:
+                last, whole = _continue(snapshot, now, drafts[0])
+                siblings = last.position, [whole]
+            tables.writer.add_siblings(place.key, tables.branch(place.key, place.branch).line, [siblings])
+            return None
+
+        now = await self._store.write(place.key, write)
+        if now:  # nobody has answered yet
+            await self._put(now, drafts)
 
     async def _follow(self, request: ClientRequest, new_name: str, only_adding: bool) -> ClientPlace | None:
-        match, created = await self._finder.find(request), False
-        if match is None:
+        near = self._finder.find_near(request)
+
+        def read(tables: Tables) -> tuple[_BranchMatch, _ChangePlan | None, str] | str:
+            match = self._finder.find(tables, request, near)
+            return _plan(tables, match, request) if match else _find_free_name(tables, request.owner, new_name)
+
+        planned, created = await self._store.read(request.owner, read), False
+        if isinstance(planned, str):
             ask = request.ask or infer_ask(request.client_list, streams=request.streams, known_last=False)
             if ask is Ask.ASIDE or not request.creates:
                 return None
-            name = request.story or await self._find_free_name(request.owner, new_name)
-            info = await self._store.create_story(request.owner, name, at=time_at())
-            match, created = await self._finder.match_new(request, info.key, info.name), True
+            info, created = await self._store.create_story(request.owner, request.story or planned, at=time_at()), True
+            planned = await self._store.read(
+                request.owner, lambda tables: _plan(tables, self._finder.match_new(tables, request, info), request)
+            )
+        match, plan, kept_header = planned
         ask = match.candidate.infer_ask(request, match.last)
         change = match.candidate.change
         if ask is Ask.ASIDE or (only_adding and (change.fork or change.removed)):
             return None
         if created or (request.adopts and request.story != match.name):
-            header = request.renew_header(await self._store.header(match.key))
+            header = request.renew_header(kept_header)
             if header is not None:
-                await self._store.keep_header(match.key, header)
-        branch, witnesses = await self._write(match, request.client_list.names)
+                await self._store.write(match.key, lambda tables: tables.stories.keep(match.key, "header", header))
+        branch, witnesses = await self._write(match, plan, request.client_list.names)
         place = replace(match.place(branch, ask), created=created, witnesses=witnesses)
         await self._remember(request, place, match)
         return place
-
-    async def _find_free_name(self, owner: str, wanted: str) -> str:
-        """Return the name for a new story, with a number where another story has it: two are never made one by their
-        names."""
-        name, number = wanted, 2
-        while await self._store.story(owner, name):
-            name, number = f"{wanted} ({number})", number + 1
-        return name
 
     def _move_head(self, place: ClientPlace, head: int) -> None:
         last = self._last_lists.of(place.key, place.branch)
         if last:
             self._last_lists.keep(place.key, place.branch, place.name, replace(last, head=head))
 
-    async def _write(self, match: _BranchMatch, names: ChatNames) -> tuple[BranchInfo, tuple[str, ...] | None]:
+    async def _write(
+        self, match: _BranchMatch, plan: _ChangePlan | None, names: ChatNames
+    ) -> tuple[BranchInfo, tuple[str, ...] | None]:
         """Bring the branch to what the list shows; return the branch then, and who is there."""
-        key, branch, candidate = match.key, match.branch, match.candidate
-        surroundings, script = match.surroundings, candidate.change.script
-        if candidate.change.fork:
-            length, script = plan_fork(script, branch.messages)
-            branch, surroundings = await self._fork(key, branch, length), None
-        surroundings = surroundings or await _read_surroundings(self._store, key, branch.name)
-        if not candidate.change.fork:
-            script = keep_trimmed_reply(script, surroundings.newest, candidate.pieces, candidate.positions)
-        witnesses = await self._find_witnesses(key, branch, names, surroundings.absent)
-        if script:
-            script = stamp_newest(script, time_at(), witnesses)
-            script = await self._store.read(
-                key.owner,
-                lambda tables: choose_swipes(script, tables.snapshot(key, branch.name).siblings, match_key),
-            )
-            branch = await self._store.apply(key, branch.name, script, at=time_at(), expected_head=branch.head)
-        if candidate.change.attributes:
-            await self._store.set_attributes(key, candidate.change.attributes)
+        key, branch, attributes = match.key, match.branch, match.candidate.change.attributes
+        if plan is None:
+            forked = await self._store.write(key, lambda tables: _fork(tables, match, names))
+            branch, plan = forked
+        if plan.script:
+            branch = await self._store.apply(key, branch.name, plan.script, at=time_at(), expected_head=branch.head)
+        is_active = plan.is_active
+
+        def write(tables: Tables) -> None:
+            if attributes:
+                tables.writer.set_attributes(key, attributes)
+            if not is_active:
+                tables.stories.switch(key, branch.name)
+
+        if attributes or not is_active:
+            await self._store.write(key, write)
+        if attributes:
             self._last_lists.forget_others(key, branch.name)
-        if surroundings.active != branch.name:
-            await self._store.switch(key, branch.name)
-        return branch, witnesses
-
-    async def _find_witnesses(
-        self, key: StoryKey, branch: BranchInfo, names: ChatNames, absent: Sequence[str]
-    ) -> tuple[str, ...] | None:
-        """Return who witnesses what is said now; None for everyone."""
-        if not absent:
-            return None
-        newest = await self._store.path(key, branch.name, branch.messages - RECENT, branch.messages - 1)
-        there = {item.entry.message.speaker for item in newest} | names.all | {Role.USER.value}
-        return tuple(sorted(name for name in there if name and name not in absent))
-
-    async def _fork(self, key: StoryKey, branch: BranchInfo, length: int) -> BranchInfo:
-        """Make a new branch that begins as this one does."""
-        taken = {other.name for other in await self._store.branches(key)}
-        number = len(taken) + 1
-        while f"branch {number}" in taken:
-            number += 1
-        return await self._store.fork(key, branch.name, f"branch {number}", length, at=time_at())
+        return branch, plan.witnesses
 
     async def _remember(self, request: ClientRequest, place: ClientPlace, match: _BranchMatch) -> None:
         """Keep what the next list of this branch will be held against."""
@@ -296,138 +285,180 @@ class ClientFollower:
         new = [] if place.created else candidate.find_new_positions()
         if not new:
             return frozenset()
-        on_path = await self._store.path(place.key, place.branch, new[0], new[-1])
+        on_path = await self._store.read(
+            place.key.owner, lambda tables: tables.snapshot(place.key, place.branch).path(new[0], new[-1])
+        )
         return frozenset(item.entry.id for item in on_path if item.position in new)
 
 
 class _StoryFinder:
     """Holds lists against branches; changes nothing."""
 
-    def __init__(self, store: Store, last_lists: LastLists[StoryKey]) -> None:
-        self._store = store
+    def __init__(self, last_lists: LastLists[StoryKey]) -> None:
         self._last_lists = last_lists
 
     def find_near(self, request: ClientRequest) -> NearStory[StoryKey] | None:
-        """Return the branch whose list before shares the newest messages with this one."""
+        """Return the branch whose list before shares the newest messages with this one; none where a name decides."""
+        if request.story and not request.adopts:
+            return None
         return self._last_lists.find_near(request.owner, request.whose, _hash_spoken(request.client_list))
 
-    async def find(self, request: ClientRequest) -> _BranchMatch | None:
-        """Return the branch that the list belongs to, if there is one."""
+    def find(self, tables: Tables, request: ClientRequest, near: NearStory[StoryKey] | None) -> _BranchMatch | None:
+        """Return the branch that the list belongs to, if there is one; `near` is tried first."""
         if request.story:
-            info, header = await self._find_named(request.owner, request.story)
-            if info and not request.is_of(header):
+            info = tables.stories.named(request.owner, request.story)
+            if info and not request.is_of(tables.stories.kept(info.key, "header")):
                 raise BadInput("The story of that name is another user's.")
             if info or not request.adopts:
-                return await self._match_near(request, info.key, info.name, info.active.name) if info else None
+                return self._match_near(tables, request, info.key, info.name, info.active.name) if info else None
         if not request.client_list.body:
             return None
-        if near := self.find_near(request):
-            match = await self._match_near(request, near.key, near.name, near.branch)
+        if near:
+            match = self._match_near(tables, request, near.key, near.name, near.branch)
             if match.candidate.is_this and not match.candidate.change.fork:
                 return match
-        return await self._find_held(request)
+        return self._find_held(tables, request)
 
-    async def _find_named(self, owner: str, name: str) -> tuple[StoryInfo | None, str]:
-        """Return the story of that name, and its header."""
-
-        def read(tables: Tables) -> tuple[StoryInfo | None, str]:
-            info = tables.stories.named(owner, name)
-            return info, tables.stories.kept(info.key, "header") if info else ""
-
-        return await self._store.read(owner, read)
-
-    async def _find_held(self, request: ClientRequest) -> _BranchMatch | None:
+    def _find_held(self, tables: Tables, request: ClientRequest) -> _BranchMatch | None:
         """Return the best of the stories that hold some messages of a list."""
         greeting, keys = choose_lookup_keys(request.client_list)
-        holdings = await self._store.holding(request.owner, [*greeting, *keys]) if keys else []
+        holdings = tables.stories.holding(request.owner, [*greeting, *keys]) if keys else []
         matches: list[_BranchMatch] = []
         for holding in islice((one for one in holdings if one.match_keys.difference(greeting)), MOST_HEADERS):
-            if request.may_mean(await self._store.header(holding.key)):
-                matches.append(await self._match_story(request, holding.key, holding.name))
+            if request.may_mean(tables.stories.kept(holding.key, "header")):
+                matches.append(self._match_story(tables, request, holding.key, holding.name))
             if len(matches) == MOST_STORIES:
                 break
         fitting = [match for match in matches if match.candidate.is_this]
         return max(fitting, key=lambda match: match.candidate.worth, default=None)
 
-    async def match_new(self, request: ClientRequest, key: StoryKey, name: str) -> _BranchMatch:
+    def match_new(self, tables: Tables, request: ClientRequest, info: StoryInfo) -> _BranchMatch:
         """Hold the list against a story that is still empty."""
-        return await self._match(request, key, name, await self._store.branch(key), ())
+        return self._match(request, tables.snapshot(info.key), info.name, ())
 
-    async def _match_near(self, request: ClientRequest, key: StoryKey, name: str, branch: str) -> _BranchMatch:
+    def _match_near(
+        self, tables: Tables, request: ClientRequest, key: StoryKey, name: str, branch: str
+    ) -> _BranchMatch:
         """Hold the list against a branch it probably goes on with, else against all of its story."""
         if request.story and [piece.message.role for piece in request.client_list.body] == [Role.USER]:
-            return await self._match_newest(request, key, name, branch)
+            return self._match_newest(request, tables.snapshot(key, branch), name)
         last = self._last_lists.of(key, branch)
-        match = await self._match_end(request, key, name, branch, last) if last else None
-        return match or await self._match_story(request, key, name)
+        match = self._match_end(request, tables.snapshot(key, branch), name, last) if last else None
+        return match or self._match_story(tables, request, key, name)
 
-    async def _match_newest(self, request: ClientRequest, key: StoryKey, name: str, branch: str) -> _BranchMatch:
+    def _match_newest(self, request: ClientRequest, snapshot: StoredSnapshot, name: str) -> _BranchMatch:
         """Hold a list that shows nothing but what is said now against a story that is named: it is the same once more
         if it is what was said last, else something new; never a way back to where it was said before."""
-        now = await self._store.branch(key, branch)
-        newest = await self._store.path(key, branch, now.messages - RECENT_TURN, now.messages - 1)
+        newest = snapshot.path(snapshot.messages - RECENT_TURN, snapshot.messages - 1)
         users = [item.position for item in newest if item.entry.message.role is Role.USER]
         turn = [item for item in newest if users and item.position >= users[-1]]
-        first = turn[0].position if turn else now.messages
-        return await self._match(request, key, name, now, list(map(_known, turn)), first)
+        first = turn[0].position if turn else snapshot.messages
+        return self._match(request, snapshot, name, list(map(_known, turn)), first)
 
-    async def _match_story(self, request: ClientRequest, key: StoryKey, name: str) -> _BranchMatch:
+    def _match_story(self, tables: Tables, request: ClientRequest, key: StoryKey, name: str) -> _BranchMatch:
         """Return the branch of a story that the list belongs to: the active one if nothing would leave it, else the one
         that fits best; of equals the active one."""
-        active = await self._store.branch(key)
-        match = await self._match_whole(request, key, name, active)
+        active = tables.snapshot(key)
+        match = self._match(request, active, name, active.known())
         if match.candidate.fits_as_it_is:
             return match
-        others = [branch for branch in await self._store.branches(key) if branch.name != active.name][-MOST_BRANCHES:]
-        matches = [await self._match_whole(request, key, name, branch) for branch in others]
+        others = [branch.name for branch in tables.stories.branches(key) if branch.name != active.branch]
+        snapshots = [tables.snapshot(key, branch) for branch in others[-MOST_BRANCHES:]]
+        matches = [self._match(request, snapshot, name, snapshot.known()) for snapshot in snapshots]
         matches.sort(key=lambda other: other.candidate.worth)
         return max([match, *reversed(matches)], key=lambda other: other.candidate.fit)
 
-    async def _match_whole(self, request: ClientRequest, key: StoryKey, name: str, branch: BranchInfo) -> _BranchMatch:
-        known = await self._store.known(key, branch.name)
-        return await self._match(request, key, name, branch, known)
-
-    async def _match_end(
-        self, request: ClientRequest, key: StoryKey, name: str, branch: str, last: LastList
+    def _match_end(
+        self, request: ClientRequest, snapshot: StoredSnapshot, name: str, last: LastList
     ) -> _BranchMatch | None:
         """Hold the list against the end of a branch, where it goes on from the list before; None if it does not, or
         others have changed the branch since."""
         tail = find_tail(request.client_list, _hash_body(request.client_list), last)
-        if tail is None:
+        if tail is None or snapshot.head != last.head:
             return None
-        first = tail.first
+        known = list(map(_known, snapshot.path(tail.first, snapshot.messages - 1)))
+        match = self._match(request, snapshot, name, known, tail.first, tail.start)
+        return replace(match, candidate=match.candidate.behind(tail))
 
-        async def read(store: Store) -> tuple[BranchInfo, list[OnPath], _Surroundings]:
-            now = await store.branch(key, branch)
-            on_path = await store.path(key, branch, first, now.messages - 1) if now.head == last.head else []
-            return now, on_path, await _read_surroundings(store, key, branch)
-
-        now, on_path, surroundings = await self._store.at_one_moment(key.owner, read)
-        if now.head != last.head:
-            return None
-        match = await self._match(request, key, name, now, list(map(_known, on_path)), first, tail.start)
-        return replace(match, candidate=match.candidate.behind(tail), surroundings=surroundings)
-
-    async def _match(
+    def _match(
         self,
         request: ClientRequest,
-        key: StoryKey,
+        snapshot: StoredSnapshot,
         name: str,
-        branch: BranchInfo,
         known: Sequence[KnownEntry],
         first: int = 0,
         start: int = 0,
     ) -> _BranchMatch:
         """Hold the list from its `start` on against the path from its `first` on."""
-        last = self._last_lists.of(key, branch.name)
+        last = self._last_lists.of(snapshot.key, snapshot.branch)
         match = PathMatch(request, known, last, first, start)
-        size = match.size
-        sorted_list = await _compute(size, match.sort)
+        sorted_list = match.sort()
         at = match.find_reply(sorted_list)
-        on_path = await self._store.path(key, branch.name, at, at) if at is not None else []
-        stored = on_path[0].entry.message if on_path else None
-        candidate = await _compute(size, lambda: match.decide(sorted_list, stored))
-        return _BranchMatch(key, name, branch, last, candidate)
+        on_path = snapshot.path(at, at) if at is not None else []
+        candidate = match.decide(sorted_list, on_path[0].entry.message if on_path else None)
+        branch = BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
+        return _BranchMatch(snapshot.key, name, branch, last, candidate)
+
+
+def _plan(tables: Tables, match: _BranchMatch, request: ClientRequest) -> tuple[_BranchMatch, _ChangePlan | None, str]:
+    """Return a match, the change of its branch, and the header of its story. None where a new branch is to be made."""
+    candidate, plan = match.candidate, None
+    if not candidate.change.fork:
+        snapshot = tables.snapshot(match.key, match.branch.name)
+        newest = snapshot.path(snapshot.messages - 1, snapshot.messages - 1) if snapshot.messages else []
+        script = keep_trimmed_reply(
+            candidate.change.script, newest[0] if newest else None, candidate.pieces, candidate.positions
+        )
+        plan = _plan_script(tables, snapshot, script, request.client_list.names)
+    return match, plan, tables.stories.kept(match.key, "header")
+
+
+def _fork(tables: Tables, match: _BranchMatch, names: ChatNames) -> tuple[BranchInfo, _ChangePlan]:
+    """Make a new branch that begins as this one does; return it, and its change."""
+    key = match.key
+    length, script = plan_fork(match.candidate.change.script, match.branch.messages)
+    taken = {other.name for other in tables.stories.branches(key)}
+    number = len(taken) + 1
+    while f"branch {number}" in taken:
+        number += 1
+    branch = tables.writer.fork(key, tables.branch(key, match.branch.name), f"branch {number}", length, time_at())
+    return branch, _plan_script(tables, tables.snapshot(key, branch.name), script, names)
+
+
+def _plan_script(tables: Tables, snapshot: StoredSnapshot, script: Splices, names: ChatNames) -> _ChangePlan:
+    """Return a change whose newest message is said now, before those who are there."""
+    witnesses = _find_witnesses(snapshot, names)
+    if script:
+        script = choose_swipes(stamp_newest(script, time_at(), witnesses), snapshot.siblings, match_key)
+    return _ChangePlan(script, witnesses, tables.branch(snapshot.key, None).name == snapshot.branch)
+
+
+def _find_witnesses(snapshot: StoredSnapshot, names: ChatNames) -> tuple[str, ...] | None:
+    """Return who witnesses what is said now; None for everyone."""
+    absent = list_absent(snapshot.marks(COMINGS))
+    if not absent:
+        return None
+    newest = snapshot.path(snapshot.messages - RECENT, snapshot.messages - 1)
+    there = {item.entry.message.speaker for item in newest} | names.all | {Role.USER.value}
+    return tuple(sorted(name for name in there if name and name not in absent))
+
+
+def _continue(snapshot: StoredSnapshot, place: ClientPlace, draft: Draft) -> tuple[OnPath, Draft]:
+    """Return the message that is gone on with, and what it is with more of it."""
+    at = place.positions[-1] if place.positions else place.messages - 1  # hidden ones may stand behind it
+    on_path = snapshot.path(at, at)
+    if not on_path:
+        raise HeadMoved("What was to be gone on with is not there any more.")
+    return on_path[0], replace(draft, message=continue_message(on_path[0].entry.message, draft.message.text))
+
+
+def _find_free_name(tables: Tables, owner: str, wanted: str) -> str:
+    """Return the name for a new story, with a number where another story has it: two are never made one by their
+    names."""
+    name, number = wanted, 2
+    while tables.stories.named(owner, name):
+        name, number = f"{wanted} ({number})", number + 1
+    return name
 
 
 def _hash_body(client_list: ClientList) -> list[int]:
@@ -440,18 +471,6 @@ def _hash_body(client_list: ClientList) -> list[int]:
 
 def _hash_spoken(client_list: ClientList) -> list[int]:
     return select_spoken(client_list, _hash_body(client_list))
-
-
-async def _read_surroundings(store: Store, key: StoryKey, branch: str) -> _Surroundings:
-    length = (await store.branch(key, branch)).messages
-    newest = await store.path(key, branch, length - 1, length - 1) if length else []
-    absent = list_absent(await store.marks(key, branch, COMINGS))
-    return _Surroundings((await store.branch(key)).name, tuple(absent), newest[0] if newest else None)
-
-
-async def _compute(size: int, work: Callable[[], T]) -> T:
-    """Do it; what takes long, in a thread, so that nobody else waits."""
-    return await asyncio.to_thread(work) if size > LARGE else work()
 
 
 def _known(item: OnPath) -> KnownEntry:

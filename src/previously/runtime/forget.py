@@ -21,7 +21,8 @@ from previously.core.path import Span, Splice, Splices, find_position
 from previously.runtime.backup import CopiedStories
 from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
-from previously.storage.copy import THIS_FILE, Backup, WholeStories
+from previously.runtime.whole_stories import Backup, WholeStories
+from previously.storage.copy import THIS_FILE
 from previously.storage.store import BranchInfo, Store, StoryInfo, StoryKey, Traces
 from previously.storage.tables import Tables
 

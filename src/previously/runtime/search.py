@@ -6,7 +6,7 @@ to whoever searches, and in no view. The index catches up before it is asked; wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from previously.core.snapshot import Snapshot, read_run
 from previously.core.tokens import Counter
 from previously.runtime.story_moment import StoryMoment
 from previously.storage.store import Store, StoryKey
+from previously.storage.tables import Tables
 from previously.view.reader import Reader
 from previously.view.turn import Recalled, render_text
 
@@ -52,6 +53,9 @@ LONG_QUERY = 15
 
 FEW_WORDS = 4
 """A message with fewer words is looked up together with the one before it."""
+
+FEW = 64
+"""Messages that are indexed within a write: some tens of milliseconds, no longer than other writers wait anyhow."""
 
 CAUGHT_UP_FOR_A_VIEW = 1_000
 """New messages that are indexed before a view: a tenth of a second. More are left to `search` and to later views."""
@@ -91,10 +95,21 @@ async def catch_up(store: Store, key: StoryKey, most: int | None = None) -> int:
     return waiting
 
 
-async def try_to_catch_up(store: Store, key: StoryKey) -> None:
-    """Do the same for a view, which goes out in any case."""
+async def try_to_catch_up(
+    store: Store, key: StoryKey, *, writes: bool = True, also: Callable[[Tables], object] | None = None
+) -> None:
+    """Do the same for a view, which goes out in any case: a few messages in one write, together with `also`. Where
+    nothing else is written (not `writes`), the store is asked first whether anything waits."""
+    table = _load_word_table()
+
+    def write(tables: Tables) -> int:
+        if also:
+            also(tables)
+        return tables.index(key, table, FEW)
+
     with suppress(StoreProblem):
-        await catch_up(store, key, CAUGHT_UP_FOR_A_VIEW)
+        if not writes or await store.write(key, write) > 0:
+            await catch_up(store, key, CAUGHT_UP_FOR_A_VIEW)
 
 
 def search(

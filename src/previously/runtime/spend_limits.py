@@ -53,7 +53,8 @@ def build_spending(store: Store, owner: str, settings: Settings) -> Spending:
     """Return what an owner's folds may cost, counted by what is stored."""
 
     async def spent(seconds: float) -> Cost:
-        return await store.spent(owner, time_at(-seconds))
+        since = time_at(-seconds)
+        return await store.read(owner, lambda tables: tables.versions.spent(owner, since))
 
     limits = Limits(settings.calls_per_hour, settings.calls_per_day, settings.tokens_per_hour, settings.tokens_per_day)
     return Spending(limits, spent)

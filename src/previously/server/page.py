@@ -24,6 +24,7 @@ from previously.server.guard import get_caller, make_page_headers
 from previously.server.logs import get_note
 from previously.server.markup import Html, joined, shortened, table, tag
 from previously.storage.store import StoryInfo
+from previously.storage.tables import Tables
 from previously.view.view import Item, View
 
 MOST_LOG = 50
@@ -250,9 +251,13 @@ def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
     async def stories(request: Request) -> HTMLResponse:
         owner = get_caller(request.scope).owner
         memory = memory_of(owner)
+
+        def read(tables: Tables) -> list[tuple[StoryInfo, str]]:
+            used = tables.stories.last_changes(owner)
+            return [(info, used.get(info.key.story, "")) for info in tables.stories.all(owner)]
+
         try:
-            used = await memory.store.last_changes(owner)
-            listed = [(info, used.get(info.key.story, "")) for info in await memory.stories()]
+            listed = await memory.store.read(owner, read)
         except StoreProblem:
             return _away()
         return _sent(render_stories_page(listed, owner))

@@ -19,7 +19,7 @@ from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, clean_draft
 from previously.recognition.client_list import ClientList
-from previously.runtime.follow_client import ClientFollower, ClientPlace
+from previously.runtime.follow_client import Also, ClientFollower, ClientPlace
 from previously.server.chat_request import ChatRequest
 from previously.server.overflow import Overflow, compute_window, remove_media, shrink_budget
 from previously.server.pending_turns import PendingTurns
@@ -179,10 +179,9 @@ class ChatTurns:
             turn.place = await self._await_place(turn.late)
         if turn.place is None:
             return
-        await self._answer(turn, turn.place, replies, partial=not whole)
+        await self._answer(turn, turn.place, replies, self._learn(turn, reply), partial=not whole)
         if turn.pending is not None:
             await self._pending.remove(turn.pending)
-        await self._learn(turn, reply)
 
     async def _await_place(self, late: asyncio.Task[ClientPlace | None]) -> ClientPlace | None:
         """Return where a turn belongs that was late."""
@@ -192,12 +191,15 @@ class ChatTurns:
             log.warning("A turn waits in the spool: %s", _describe(error))
             return None
 
-    async def _answer(self, turn: ChatTurn, place: ClientPlace, replies: Sequence[Message], *, partial: bool) -> None:
-        """Put the answer into the story; where that takes long or fails, it waits on disk meanwhile."""
+    async def _answer(
+        self, turn: ChatTurn, place: ClientPlace, replies: Sequence[Message], usage: Also | None, *, partial: bool
+    ) -> None:
+        """Put the answer into the story, with what was learnt of its usage; where that takes long or fails, it waits on
+        disk meanwhile."""
         if not replies:
-            await self._recognising.unanswered(place)
+            await self._recognising.unanswered(place, usage)
             return
-        answering = self._start(self._recognising.answer(place, replies, partial=partial))
+        answering = self._start(self._recognising.answer(place, replies, partial=partial, also=usage))
         await asyncio.wait({answering}, timeout=self._deadline_s)
         if turn.pending is None and (not answering.done() or answering.exception()):
             await self._set_aside(turn)
@@ -211,10 +213,11 @@ class ChatTurns:
         if turn.pending is not None:
             self._unanswered.add(turn.pending)
 
-    async def _learn(self, turn: ChatTurn, reply: Reply) -> None:
+    def _learn(self, turn: ChatTurn, reply: Reply) -> Also | None:
+        """Learn from what the server counted; return the write that keeps it."""
         counted = (reply.usage or {}).get("prompt_tokens")
         if turn.story is None or turn.view is None or type(counted) is not int or counted <= 0:
-            return
+            return None
         if counted < turn.view.tokens * TRUNCATED_SHARE and turn.view.tokens > LEAST_JUDGED_TOKENS:
             log.warning(
                 "The upstream read %d tokens of about %d: it seems to cut prompts; give it a larger window, or tell "
@@ -222,8 +225,8 @@ class ChatTurns:
                 counted,
                 turn.view.tokens,
             )
-            return
-        await turn.story.report_usage(turn.view, counted, model=turn.request.model)
+            return None
+        return turn.story.learn_usage(turn.view, counted, turn.request.model)
 
     async def _follow(self, owner: str, request: ChatRequest) -> ClientPlace | None:
         if time.monotonic() < self._down_until:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Mapping
-from typing import Any, NoReturn, Protocol, TypeVar
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, Protocol, TypeVar
 
 from previously.storage.tables import Tables, make_tables
 from previously.storage.tables.recall_cache import KeptPaths
@@ -57,24 +57,6 @@ def make_moment(tables: Tables, paths: KeptPaths) -> Tables:
     return make_tables(_Asked(tables.session), paths)
 
 
-class Moment:
-    """A database inside a transaction that reads: it answers at once, in the thread it is asked in."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = make_tables(_Asked(tables.session))
-
-    async def reading(self, _owner: str, work: Callable[[Tables], T]) -> T:
-        return work(self._tables)
-
-    async def writing(self, *_: object) -> NoReturn:
-        raise RuntimeError("a moment is for reading")
-
-    staging = destroying = creating = clear_log = damage = space = shrink = writing
-
-    async def close(self) -> None:
-        """It ends with its transaction."""
-
-
 class _Asked:
     """A session that asks nothing twice: at one moment a question has one answer."""
 
@@ -88,14 +70,3 @@ class _Asked:
         if asked not in self._answers:
             self._answers[asked] = self._session.one(name, values)
         return self._answers[asked]
-
-
-def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that waits for nothing."""
-    try:
-        work.send(None)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    work.close()
-    raise RuntimeError("only the store of the moment may be waited for")

@@ -16,12 +16,11 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from previously.core.errors import StoreProblem
-from previously.storage.database import Database
-from previously.storage.findings import LOWEST, Collected, Garbage
+from previously.storage.findings import LOWEST, Garbage
 from previously.storage.tables import Tables
 from previously.storage.tables.index_state import delete_entries
 from previously.storage.tables.records import StoryKey
@@ -270,26 +269,7 @@ class Chain:
         return [(child, entry) for child, entry, _, _ in others]
 
 
-async def collect(database: Database, owner: str, *, before: str, shrink: bool = False) -> Collected:
-    """Take away what no story of the owner needs: what was begun before that time and never finished, caches that no
-    branch shows, and leases that had run out by then. With `shrink` the disk gets free bytes back."""
-    space = await database.space()
-    taken = Garbage()
-    for key in await database.reading(owner, lambda tables: _find_stories_to_clean(tables, owner, before)):
-        taken += await database.destroying(key, lambda tables, key=key: take_garbage(tables.session, key, before))  # type: ignore[misc]
-    if await database.reading(owner, lambda tables: count_old_leases(tables.session, owner, before).leases):
-        nowhere = StoryKey(owner, 0)
-        taken += await database.destroying(nowhere, lambda tables: take_old_leases(tables.session, owner, before))
-    if shrink:
-        await database.shrink()
-    left = await database.space()
-    freed = None
-    if space is not None and left is not None:
-        freed = space[0] - left[0] if shrink else left[1] - space[1]
-    return Collected(**asdict(taken), freed_bytes=freed)
-
-
-def _find_stories_to_clean(tables: Tables, owner: str, before: str) -> list[StoryKey]:
+def find_stories_to_clean(tables: Tables, owner: str, before: str) -> list[StoryKey]:
     """The stories with something to take: the others are not written to."""
     tables.session.one("plan_for_copying", {})  # rows are read piece by piece here too
     keys = [StoryKey(owner, row.id) for row in read_story_rows(tables.session, owner)]

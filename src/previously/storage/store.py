@@ -15,8 +15,11 @@ Times come from the caller.
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable, Collection, Generator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from previously.core.errors import HeadMoved
@@ -24,22 +27,22 @@ from previously.core.messages import Draft
 from previously.core.path import Put, Splice, Splices
 from previously.storage.database import Database, make_moment
 from previously.storage.tables import Tables
+from previously.storage.tables.damage import Damaged
 from previously.storage.tables.index_state import MOST_AT_ONCE
 from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Forgotten, Move, StoryInfo, StoryKey, Traces
-from previously.storage.tables.stories import BranchRow
-from previously.storage.verbs import Verbs
+from previously.storage.tables.stories import BranchRow, read_story_rows
 
 if TYPE_CHECKING:
     from previously.recall.vectors import WordTable
-    from previously.storage.findings import Collected, Told, Verified
+    from previously.storage.findings import Collected, Findings, Told, Verified
 
 __all__ = ["MAIN", "NO_NODE", "BranchInfo", "Forgotten", "Move", "Store", "StoryInfo", "StoryKey", "Traces"]
 
 T = TypeVar("T")
 
 
-class Store(Verbs):
+class Store:
     """Stories in the tables of one database."""
 
     def __init__(self, database: Database, paths: KeptPaths | None = None) -> None:
@@ -68,12 +71,14 @@ class Store(Verbs):
         at: str,
         expected_head: int | None = None,
         receipt: str | None = None,
+        also: Callable[[Tables], object] | None = None,
     ) -> BranchInfo:
-        """Change the path of a branch. Alternatives of what is put become siblings.
+        """Change the path of a branch. Alternatives of what is put become siblings. `also` is done with the change, or
+        not at all.
 
         `HeadMoved` when `expected_head` is given and is not the head. A `receipt` seen before changes nothing and
         gives back the branch as it is. A long change is kept in stages; readers see all of it or nothing."""
-        return await self._change(key, branch, lambda _: script, at, expected_head, receipt)
+        return await self._change(key, branch, lambda _: script, at, expected_head, receipt, also)
 
     async def append(
         self,
@@ -84,11 +89,12 @@ class Store(Verbs):
         at: str,
         expected_head: int | None = None,
         receipt: str | None = None,
+        also: Callable[[Tables], object] | None = None,
     ) -> BranchInfo:
         """Put messages at the end of a branch (None = the active one), wherever that is by now; else as `apply`."""
         pieces = tuple(map(Put, drafts))
         return await self._change(
-            key, branch, lambda row: [Splice(row.messages, 0, pieces)], at, expected_head, receipt
+            key, branch, lambda row: [Splice(row.messages, 0, pieces)], at, expected_head, receipt, also
         )
 
     async def _change(
@@ -99,6 +105,7 @@ class Store(Verbs):
         at: str,
         expected_head: int | None,
         receipt: str | None,
+        also: Callable[[Tables], object] | None,
     ) -> BranchInfo:
         def write(tables: Tables) -> Generator[None, None, BranchInfo]:
             row = tables.branch(key, branch)
@@ -106,23 +113,70 @@ class Store(Verbs):
                 return row.info
             if expected_head is not None and expected_head != row.head:
                 raise HeadMoved(f"Branch {row.name!r} has moved on since it was read.")
-            return (yield from tables.writer.apply(key, row, script(row), at, receipt))
+            changed = yield from tables.writer.apply(key, row, script(row), at, receipt)
+            if also:
+                also(tables)
+            return changed
 
         return await self.database.staging(key, write)
 
     async def verify(self, owner: str, *, before: str, told: Told | None = None) -> Verified:
         """Check every hash and cache of the owner's stories. What was begun before that time and never finished counts
         as garbage."""
-        from previously.storage.verify import verify
+        from previously.storage.findings import MOST_FAULTS, Findings
 
-        return await verify(self.database, owner, before=before, told=told)
+        stop = threading.Event()
+
+        def tell(story: str, rows: int) -> None:
+            if stop.is_set():
+                raise _GivenUp
+            if told:
+                told(story, rows)
+
+        findings = Findings(MOST_FAULTS, tell)
+        for line in await self.database.damage():
+            findings.fault("the file", line)
+        try:
+            return await self._check(owner, before, findings)
+        except asyncio.CancelledError:
+            stop.set()  # the thread that reads would go on to its end
+            raise
+
+    async def _check(self, owner: str, before: str, findings: Findings) -> Verified:
+        from previously.storage.verify import check_books, check_story, check_strays
+
+        read = self.database.reading
+        await read(owner, lambda tables: check_books(tables.session, owner, findings))
+        stories = await read(owner, lambda tables: [row.id for row in read_story_rows(tables.session, owner)])
+        for story in stories:
+            check = partial(check_story, owner=owner, story=story, before=before, findings=findings)
+            try:
+                await read(owner, lambda tables, check=check: check(tables.session))  # type: ignore[misc]
+            except Damaged as damage:
+                findings.fault("the rest of it was not looked at", f"{damage.what} {damage.why}")
+        await read(owner, lambda tables: check_strays(tables.session, owner, before, findings))
+        return findings.verified(len(stories))
 
     async def gc(self, owner: str, *, before: str, shrink: bool = False) -> Collected:
         """Take away what no story of the owner needs, as far as it was begun before that time; with `shrink`, give
         the disk its free bytes back, while others wait."""
-        from previously.storage.gc import collect
+        from previously.storage.findings import Collected, Garbage
+        from previously.storage.gc import count_old_leases, find_stories_to_clean, take_garbage, take_old_leases
 
-        return await collect(self.database, owner, before=before, shrink=shrink)
+        space, taken, nowhere = await self.database.space(), Garbage(), StoryKey(owner, 0)
+        for key in await self.database.reading(owner, lambda tables: find_stories_to_clean(tables, owner, before)):
+            take = partial(take_garbage, key=key, before=before)
+            taken += await self.database.destroying(key, lambda tables, take=take: take(tables.session))  # type: ignore[misc]
+        if await self.database.reading(owner, lambda tables: count_old_leases(tables.session, owner, before).leases):
+            taken += await self.database.destroying(
+                nowhere, lambda tables: take_old_leases(tables.session, owner, before)
+            )
+        if shrink:
+            await self.database.shrink()
+        left, freed = await self.database.space(), None
+        if space is not None and left is not None:
+            freed = space[0] - left[0] if shrink else left[1] - space[1]
+        return Collected(**asdict(taken), freed_bytes=freed)
 
     async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
         """Destroy what entries say, and every version made where they could be read. Both stay as rows without
@@ -173,3 +227,7 @@ class Store(Verbs):
         done = await self.database.destroying(StoryKey(owner, 0), forget)
         await self.database.clear_log()
         return done
+
+
+class _GivenUp(Exception):
+    """Nobody waits for the check any more."""

@@ -8,19 +8,13 @@ nothing refers to are no fault: an interrupted import leaves them, and `gc` take
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 from array import array
-from collections.abc import Callable
 from itertools import groupby, islice
-from typing import TypeVar
 
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
-from previously.storage.database import Database
-from previously.storage.findings import LOWEST, MOST_FAULTS, ROWS_AT_ONCE, Findings, Told, Verified
+from previously.storage.findings import LOWEST, ROWS_AT_ONCE, Findings
 from previously.storage.gc import count_garbage, count_old_leases
-from previously.storage.tables import Tables
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.damage import Damaged
 from previously.storage.tables.index_state import read_state
@@ -218,44 +212,3 @@ def _check_move(row: Row, story: int, findings: Findings) -> None:
     for node, node_story in ((old_head, old_story), (new_head, new_story)):
         if node != NO_NODE and node_story != story:
             findings.fault(what, f"node {node} is not there, or of another story")
-
-
-T = TypeVar("T")
-
-
-class _GivenUp(Exception):
-    """Nobody waits for the check any more."""
-
-
-async def verify(
-    database: Database, owner: str, *, before: str, told: Told | None = None, most_faults: int = MOST_FAULTS
-) -> Verified:
-    """Check every hash and cache of the owner's stories, the owner's books, and the database itself. What was begun
-    before that time and never finished counts as garbage."""
-    stop = threading.Event()
-
-    def tell(story: str, rows: int) -> None:
-        if stop.is_set():
-            raise _GivenUp
-        if told:
-            told(story, rows)
-
-    async def read(work: Callable[[Tables], T]) -> T:
-        try:
-            return await database.reading(owner, work)
-        except asyncio.CancelledError:
-            stop.set()  # the thread that reads would go on to its end
-            raise
-
-    findings = Findings(most_faults, tell)
-    for line in await database.damage():
-        findings.fault("the file", line)
-    await read(lambda tables: check_books(tables.session, owner, findings))
-    stories = await read(lambda tables: [row.id for row in read_story_rows(tables.session, owner)])
-    for story in stories:
-        try:
-            await read(lambda tables, story=story: check_story(tables.session, owner, story, before, findings))  # type: ignore[misc]
-        except Damaged as damage:
-            findings.fault("the rest of it was not looked at", f"{damage.what} {damage.why}")
-    await read(lambda tables: check_strays(tables.session, owner, before, findings))
-    return findings.verified(len(stories))

@@ -17,6 +17,7 @@ from previously.runtime.story_settings import StorySettings
 from previously.runtime.writer import MemoryWriter
 from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
+from previously.storage.tables import Tables
 from previously.story.access import StoryAccess, StoryChange
 from previously.story.history import History
 from previously.story.lore_edits import LoreEdits
@@ -26,6 +27,7 @@ from previously.story.presence import PresenceEdits
 from previously.story.threads_state import ThreadsState
 from previously.story.transcript import Transcript
 from previously.story.views import StoryViews
+from previously.view.view import View
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,6 +98,10 @@ class Story:
     search = _of_views(StoryViews.search)
     report_usage = _of_views(StoryViews.report_usage)
     info = _of_views(StoryViews.info)
+
+    def learn_usage(self, view: View, prompt_tokens: int, model: str) -> Callable[[Tables], None]:
+        """Do as `report_usage` does, but leave the write to the caller."""
+        return self._views.learn_usage(view, prompt_tokens, model)
 
     _of_texts = _From[MemoryTexts](lambda story: story._texts)
     recap = _of_texts(MemoryTexts.recap)

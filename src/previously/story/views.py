@@ -54,7 +54,7 @@ class StoryViews:
         if before is not None:
             return await self._access.read(lambda moment: make_view_before(moment, _with_reader(asked, moment), before))
         if asked.recall_tokens:
-            await try_to_catch_up(self._access.store, self._access.key)
+            await try_to_catch_up(self._access.store, self._access.key, writes=not aside)
         made = await self._make(lambda moment: _with_reader(asked, moment))
         if not aside:
             await self._keep(made)
@@ -74,8 +74,7 @@ class StoryViews:
         made = await self._make(ask)
 
         async def afterwards() -> None:
-            await self._keep(made)
-            await try_to_catch_up(self._access.store, self._access.key)
+            await try_to_catch_up(self._access.store, self._access.key, also=lambda tables: self._write(tables, made))
 
         return made.view, afterwards
 
@@ -95,8 +94,12 @@ class StoryViews:
         by it from the next epoch on. Reports of another model begin anew."""
         if prompt_tokens <= 0:
             raise BadInput(f"A prompt of {prompt_tokens} tokens is none; give what the server reported.")
+        await self._access.store.write(self._access.key, self.learn_usage(view, prompt_tokens, model))
+
+    def learn_usage(self, view: View, prompt_tokens: int, model: str) -> Callable[[Tables], None]:
+        """Calibrate by the tokens that a server counted; return the write that keeps it."""
         key, learnt = self._access.key, self._access.settings.learn(make_sample(view.messages, prompt_tokens), model)
-        await self._access.store.write(key, lambda tables: tables.stories.keep(key, "usage", learnt))
+        return lambda tables: tables.stories.keep(key, "usage", learnt)
 
     async def search(
         self, query: str, *, top: int | None = None, budget_tokens: int | None = None, witness: str | None = None
@@ -154,17 +157,15 @@ class StoryViews:
 
     async def _keep(self, made: MadeView) -> None:
         """Keep how a view was made, and the budget it was asked for. The view goes out in any case."""
-        key, recipe, budget_tokens = self._access.key, made.recipe, made.budget_tokens
-
-        def write(tables: Tables) -> None:
-            if recipe:
-                tables.recipes.keep(key, recipe, made.seen)
-            if budget_tokens is not None:
-                tables.stories.keep(key, "budget_tokens", budget_tokens)
-
-        if recipe or budget_tokens is not None:
+        if made.recipe or made.budget_tokens is not None:
             with suppress(StoreProblem):
-                await self._access.store.write(key, write)
+                await self._access.store.write(self._access.key, lambda tables: self._write(tables, made))
+
+    def _write(self, tables: Tables, made: MadeView) -> None:
+        if made.recipe:
+            tables.recipes.keep(self._access.key, made.recipe, made.seen)
+        if made.budget_tokens is not None:
+            tables.stories.keep(self._access.key, "budget_tokens", made.budget_tokens)
 
     def _ask(self, budget_tokens: int | None, reader: str, exclude: Iterable[str], furniture: Furniture) -> ViewRequest:
         settings = self._access.settings.in_force

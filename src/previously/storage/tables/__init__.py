@@ -29,6 +29,7 @@ from previously.storage.tables.versions import VersionTable
 if TYPE_CHECKING:
     from previously.recall.outline import PathEntries
     from previously.recall.search import StoryIndex
+    from previously.recall.vectors import WordTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,16 @@ class Tables:
 
         path = read_path_entries(self.session, key, self.branch(key, branch), self.paths)
         return open_story_index(self.session, key, self.paths.indexes), path
+
+    def index(self, key: StoryKey, table: WordTable | None, most: int) -> int:
+        """Index entries of the story that are not indexed yet, in this transaction, `most` at most; return how many
+        still wait. More than a few are for `Store.index`, which computes them while others write."""
+        from previously.storage.tables.recall_index import keep_batch, read_batch
+
+        while batch := read_batch(self.session, key, table, most):
+            if keep_batch(self.session, key, batch):
+                return batch.waiting
+        return 0
 
     def branch(self, key: StoryKey, name: str | None) -> BranchRow:
         """The branch of that name, or the active one."""
