@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from previously.core.messages import FAILED, Message, Part, Role, Thinking, ToolCall, ToolResult
+from previously.core.messages import FAILED, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 
 INTERRUPTED = "[interrupted: this call never got a result]"
 """Stands where a call was cut off before its result came."""
@@ -42,6 +42,8 @@ class Mended:
 def find_units(messages: Sequence[Message]) -> list[range]:
     """Return the messages, those that belong together as one: calls made together and all their results, and a message
     of thinking alone with the message of the assistant behind it."""
+    if all(len(message.parts) == 1 and type(message.parts[0]) is Text for message in messages):
+        return [range(at, at + 1) for at in range(len(messages))]  # a story without tools, as most are
     reading = _Reading(messages)
     reach = list(range(len(messages)))  # the last message that belongs with each
     for batch in reading.batches:

@@ -63,7 +63,7 @@ def select_story(client_list: ClientList, hashes: Sequence[int], last: LastList)
 def select_spoken(client_list: ClientList, hashes: Sequence[int]) -> list[int]:
     """Return, of the hashes of a body, those of all but system messages."""
     pieces = zip(client_list.body, hashes, strict=True)
-    return [hashed for piece, hashed in pieces if piece.message.role is not Role.SYSTEM]
+    return [hashed for piece, hashed in pieces if piece.draft.message.role is not Role.SYSTEM]
 
 
 def find_overlap(last: LastList, hashes: Sequence[int]) -> tuple[int, int] | None:

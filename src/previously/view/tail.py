@@ -88,7 +88,10 @@ def _says_something(item: OnPath) -> bool:
 
 
 def _has_tools(item: OnPath) -> bool:
-    return any(isinstance(part, ToolCall | ToolResult) for part in item.entry.message.parts)
+    parts = item.entry.message.parts
+    return not (len(parts) == 1 and type(parts[0]) is Text) and any(
+        isinstance(part, ToolCall | ToolResult) for part in parts
+    )
 
 
 def _count(item: OnPath, *kinds: type[Part]) -> int:
