@@ -387,8 +387,13 @@ def _sizes_differ(samples: Sequence[Sample]) -> bool:
 
 def _find_enough(samples: Sequence[Sample]) -> list[bool]:
     """Return of each script, whether there is enough of it to tell its factor."""
-    shares = zip(*([weight / (1_000 * one.weighed) for weight in one.weights] for one in samples), strict=True)
+    shares = zip(*map(_find_shares, samples), strict=True)
     return [sum(column) / len(samples) >= _ENOUGH_TO_TELL for column in shares]
+
+
+def _find_shares(sample: Sample) -> list[float]:
+    whole = 1_000 * sample.weighed
+    return [weight / whole for weight in sample.weights]
 
 
 def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[list[float], float]:
