@@ -138,7 +138,7 @@ class Attributes:
     source_id: str | None = None
     """The id the message has in the file or client it came from."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Whatever else the source holds, kept as it was."""
+    """Everything else the source holds, kept as it was."""
     hidden: bool = False
     """Not shown verbatim, still remembered."""
 

@@ -114,7 +114,7 @@ class _Batch:
     run_end: int
     """The last message of the calls and of the results right behind them."""
     open: bool = True
-    """Whether the next message may still hold a result in its place: nothing else has been said."""
+    """Return whether the next message may still hold a result in its place: nothing else has been said."""
     waiting: list[ToolCall] = field(default_factory=list)
     answered_in: list[int] = field(default_factory=list)
 

@@ -307,7 +307,7 @@ def _explain_loss(error: Exception, upstream: Upstream) -> Refusal:
 
 
 HOLD_S = 2.0
-"""How long the beginning of a stream in which nothing is said yet may be held back."""
+"""The longest beginning of a stream in which nothing is said yet that the relay holds back."""
 
 MOST_HELD_BYTES = 256 * 1024
 
@@ -325,12 +325,12 @@ class ReplyListener:
 
     @property
     def begun(self) -> bool:
-        """Whether anything came that a client could show, or an error."""
+        """Return whether anything came that a client could show, or an error."""
         return self._reader.begun or self._reader.reply().error is not None
 
     @property
     def failed(self) -> object:
-        """What the server said in place of an answer; None if it has said nothing, or a part of an answer."""
+        """Return the error the server sent in place of an answer; None if it sent nothing, or a part of an answer."""
         reply = self._reader.reply()
         return reply.error if all(choice.empty and not choice.reasoning for choice in reply.choices) else None
 
@@ -338,7 +338,7 @@ class ReplyListener:
         self._reader = self._make()
 
     def finish(self) -> Reply:
-        """What the client got, now that no more comes."""
+        """Return the reply the client got, now that no more comes."""
         return self._reader.finish()
 
 
