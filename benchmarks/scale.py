@@ -196,7 +196,7 @@ def run(sizes: list[int], stores: list[str]) -> dict[str, Any]:
             for row in found["sizes"]:
                 row["peak_memory_mb"] = peak_memory_mb(folder / f"{row['messages']}.db")
         if "postgres" in stores:
-            from tests.storage.postgres_server import running_server
+            from tests.contract.storage.postgres_server import running_server
 
             with running_server() as server:
                 server.stop()

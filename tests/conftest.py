@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.storage.postgres_server import shared_server
+from tests.contract.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 from tests.effort import register_profiles
-from tests.storage.postgres_server import shared_server
-from tests.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
 
 os.environ["PREVIOUSLY_CONFIG"] = ""  # nobody's own settings file counts
 

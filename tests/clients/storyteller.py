@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from tests.clients.sillytavern import MODEL
-from tests.models.http_server import Received, ScriptedServer, answer
+from tests.unit.models.http_server import Received, ScriptedServer, answer
 
 _SIGHTS = ("A lantern swung twice", "The buffet shutters rattled", "Steam crept under the door", "A label came loose")
 _ENDS = ("and nobody looked up.", "while the kettle sang.", "as if it had been told to.", "and the dust settled again.")

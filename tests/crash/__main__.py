@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.contract.storage.postgres_server import running_server
 from tests.crash import killing, killing_postgres
 from tests.crash.breaking_disks import KINDS, Trouble, break_many, break_once
 from tests.crash.cutting_power import Recording, cut_many, cuts, recorded
@@ -26,7 +27,6 @@ from tests.crash.damaging_files import Damage, damage_many, damage_once
 from tests.crash.disk import When
 from tests.crash.harness import Aftermath
 from tests.crash.killing import Play, Tally
-from tests.storage.postgres_server import running_server
 
 FEW_STORIES = 2
 """Enough to be grouped, where much is done: on PostgreSQL, and on disks that fail."""

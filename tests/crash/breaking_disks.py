@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 from previously.core.errors import StoreProblem
+from tests.contract.storage.verbs import SqliteVerbs, VerbStore
 from tests.crash.disk import FailingDisk, Fault
 from tests.crash.disk_vfs import in_place
 from tests.crash.harness import (
@@ -38,7 +39,6 @@ from tests.crash.harness import (
 from tests.crash.killing import DATABASE, Play, Tally, aftermath_of
 from tests.crash.oracle import Verdict, answers, judged
 from tests.crash.scenario import Story
-from tests.storage.verbs import SqliteVerbs, VerbStore
 
 STUCK_S = 60.0
 TRIES = 4

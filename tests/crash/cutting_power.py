@@ -17,6 +17,7 @@ from random import Random
 from unittest import mock
 
 from previously.storage.sqlite.file import SYNCHRONOUS
+from tests.contract.storage.verbs import SqliteVerbs
 from tests.crash.disk import RecordingDisk
 from tests.crash.disk_vfs import in_place
 from tests.crash.harness import (
@@ -34,7 +35,6 @@ from tests.crash.harness import (
 )
 from tests.crash.killing import DATABASE, Play, Tally, aftermath_of
 from tests.crash.power_loss import Acknowledged, Event, state_after, without_syncs
-from tests.storage.verbs import SqliteVerbs
 
 AT_ONCE = 50
 """States that one process looks at."""

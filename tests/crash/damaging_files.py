@@ -19,6 +19,7 @@ from typing import Any
 from previously.core.errors import PreviouslyError
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
+from tests.contract.storage.verbs import SqliteVerbs, VerbStore
 from tests.crash.harness import (
     Aftermath,
     Ended,
@@ -34,7 +35,6 @@ from tests.crash.killing import DATABASE, Play
 from tests.crash.oracle import BY_WRITING, Answers, answers
 from tests.crash.scenario import play as played
 from tests.crash.verbs import AT
-from tests.storage.verbs import SqliteVerbs, VerbStore
 
 PAGE = 4_096
 WAL = f"{DATABASE}-wal"

@@ -26,10 +26,10 @@ from unittest import mock
 import apsw
 
 from previously.core.errors import StoreProblem
+from tests.contract.storage.verbs import VerbStore
 from tests.crash.oracle import Answers, Verdict, answers, different, judged
 from tests.crash.scenario import Do, Story, Told, play
 from tests.crash.verbs import SOON
-from tests.storage.verbs import VerbStore
 
 ROWS = 4
 """A change of more messages than these is staged."""

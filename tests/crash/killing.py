@@ -17,6 +17,7 @@ from random import Random
 from typing import Any
 
 from previously.core.errors import StoreProblem
+from tests.contract.storage.verbs import SqliteVerbs
 from tests.crash.disk import DeadlyDisk, Disk, Point, When
 from tests.crash.disk_vfs import in_place
 from tests.crash.harness import (
@@ -37,7 +38,6 @@ from tests.crash.harness import (
 )
 from tests.crash.oracle import Answers, expected_of
 from tests.crash.scenario import Story, scenario
-from tests.storage.verbs import SqliteVerbs
 
 DATABASE = "stories.db"
 

@@ -24,13 +24,13 @@ from typing import Any
 import psycopg
 
 from previously.core.errors import StoreProblem
+from tests.contract.storage.postgres_server import Server, database, running_server
+from tests.contract.storage.verbs import PostgresVerbs, VerbStore
 from tests.crash.disk import When
 from tests.crash.harness import Aftermath, Ended, Say, in_small_steps, in_two_sessions, isolated, look
 from tests.crash.killing import Play, Tally, aftermath_of, killings
 from tests.crash.oracle import Verdict, answers, judged
 from tests.crash.scenario import Do, Story
-from tests.storage.postgres_server import Server, database, running_server
-from tests.storage.verbs import PostgresVerbs, VerbStore
 
 CONNECTIONS = 3
 HEAD_START_S = 0.5

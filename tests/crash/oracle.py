@@ -21,10 +21,10 @@ from previously.core.messages import Entry
 from previously.core.path import OnPath
 from previously.core.versions import Kind, LiveVersion, Version
 from previously.storage.store import BranchInfo, Move, StoryKey
+from tests.contract.storage.verbs import VerbStore
 from tests.crash.scenario import REQUESTS, Story
 from tests.crash.verbs import AT
 from tests.oracle.in_memory import oracle
-from tests.storage.verbs import VerbStore
 
 Answers = dict[str, Any]
 """All that a store says of a story, by what was asked, with ids renamed. Empty if there is no such story."""

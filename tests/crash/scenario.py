@@ -14,6 +14,7 @@ from random import Random
 
 from previously.core.marks import MarkKind
 from previously.core.versions import Kind, Status
+from tests.contract.storage.verbs import VerbStore
 from tests.crash.verbs import (
     AT,
     LATER,
@@ -43,7 +44,6 @@ from tests.crash.verbs import (
     take_back,
     update,
 )
-from tests.storage.verbs import VerbStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from previously.core.errors import StoreProblem
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
 from previously.storage.tables.path_writer import PathWriter
+from tests.contract.storage.verbs import SqliteVerbs
 from tests.crash.harness import verified
 from tests.crash.oracle import answers
 from tests.crash.scenario import play, scenario
 from tests.crash.small_run import reported, small_run
-from tests.storage.verbs import SqliteVerbs
 
 
 @pytest.mark.slow(reason="plays whole scenarios in a process of its own")

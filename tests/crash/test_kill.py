@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from previously.core.messages import Draft, message
+from tests.contract.storage.postgres_server import shared_server
+from tests.contract.storage.verbs import PostgresVerbs
 from tests.crash.small_run import small_run
 from tests.effort import cases
-from tests.storage.postgres_server import shared_server
-from tests.storage.verbs import PostgresVerbs
 
 
 @pytest.mark.random

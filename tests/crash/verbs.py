@@ -17,7 +17,7 @@ from previously.core.messages import Attributes, Draft, message
 from previously.core.path import Insertion, Put, Reuse, Span, Splice
 from previously.core.versions import Cost, Kind, NewVersion, Status
 from previously.storage.store import StoryKey
-from tests.storage.verbs import VerbStore
+from tests.contract.storage.verbs import VerbStore
 
 AT = "2026-01-01T00:00:00Z"
 SOON, LATER, MUCH_LATER = "2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z", "2026-01-01T03:00:00Z"

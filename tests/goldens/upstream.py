@@ -21,10 +21,10 @@ from previously import BadInput, Memory, ScriptedAnswer, ScriptedServer, read_st
 from previously.core.messages import ToolCall
 from previously.testing import ServedRequest
 from previously.wire.chat import to_openai
+from tests.end_to_end.server.running import Proxy, running_proxy
 from tests.goldens.corpora import Corpus
 from tests.goldens.memory_texts import Apart
 from tests.goldens.normal_form import normalise, seal, shorten
-from tests.server.running import Proxy, running_proxy
 
 WINDOW_TOKENS = 6_000
 """Less than any of the stories but the shortest logs, so that memory stands for what is old."""

@@ -22,6 +22,7 @@ from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage.store import NO_NODE, BranchInfo, Forgotten, Move, StoryInfo, StoryKey, Traces
 from previously.storage.tables.books import Book
 from previously.storage.tables.keys import AccessKey
+from tests.contract.storage.verbs import VerbStore
 from tests.oracle.answers import InMemoryAnswers
 from tests.oracle.books import InMemoryBooks
 from tests.oracle.forget import entries_like, forget_entries, standing_at, traces
@@ -30,7 +31,6 @@ from tests.oracle.recall import InMemoryRecall
 from tests.oracle.story_tree import StoryTree
 from tests.oracle.versions import InMemoryVersions
 from tests.oracle.views import InMemoryViews
-from tests.storage.verbs import VerbStore
 
 T = TypeVar("T")
 

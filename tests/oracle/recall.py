@@ -23,7 +23,7 @@ class InMemoryStoryIndex:
     """What was indexed of one story."""
 
     def __init__(self) -> None:
-        from tests.recall.in_memory_index import InMemoryIndex  # brings numpy
+        from tests.unit.recall.in_memory_index import InMemoryIndex  # brings numpy
 
         self.kept = InMemoryIndex()
         self._word_table = ""

@@ -16,7 +16,7 @@ from previously.server.background_folds import BackgroundFolds
 from previously.server.upstream import Facts
 from previously.story.story import Story
 from previously.testing.connection import ServedRequest
-from tests.runtime.faithful import faithful, said
+from tests.end_to_end.runtime.faithful import faithful, said
 from tests.trace.recorder import installed_recorder
 
 RULES = Settings(fold_messages=6, tail_messages=2, chapter_messages=0)

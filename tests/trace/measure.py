@@ -17,7 +17,7 @@ import httpx
 
 from previously import BadInput, BlockingMemory, Memory, ScriptedServer, read_story
 from previously.blocking import BlockingStory
-from tests.server.running import free_port
+from tests.end_to_end.server.running import free_port
 from tests.trace.recorder import PACKAGE, Recorder, installed_recorder
 
 SAMPLE = PACKAGE / "demo" / "harbour.jsonl"

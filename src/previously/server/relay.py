@@ -307,7 +307,8 @@ def _explain_loss(error: Exception, upstream: Upstream) -> Refusal:
 
 
 HOLD_S = 2.0
-"""The longest beginning of a stream in which nothing is said yet that the relay holds back."""
+"""Seconds for which the relay holds back the beginning of a stream in which nothing is said yet: long enough for an
+error that comes in place of an answer, short enough that nobody waits for a first word."""
 
 MOST_HELD_BYTES = 256 * 1024
 

@@ -1,0 +1,208 @@
+"""Requests as clients send them, odd ones too, through the whole application: what goes upstream, what is stored."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from starlette.types import ASGIApp
+
+from previously import Memory, ScriptedServer
+from previously.models.endpoint import parse_endpoint
+from previously.recognition.choose_story import choose_lookup_keys
+from previously.recognition.client_list import parse_client_list
+from previously.server.app import ServerOptions, make_app
+from tests.unit.recognition.lists import drafts
+
+
+class Rig:
+    """A proxy in this process before a scripted upstream."""
+
+    def __init__(self, client: httpx.AsyncClient, upstream: ScriptedServer, memory: Memory) -> None:
+        self.client, self.upstream, self.memory = client, upstream, memory
+
+    async def ask(self, *said: str, headers: dict[str, str | bytes] | None = None, **body: Any) -> httpx.Response:
+        roles = {"s": "system", "u": "user", "a": "assistant"}
+        messages = [{"role": roles[line[0]], "content": line[2:]} for line in said]
+        sent = {"model": "m", "messages": messages, **body}
+        return await self.client.post(
+            "/v1/chat/completions",
+            content=json.dumps(sent).encode(),
+            headers=[(b"content-type", b"application/json"), *_as_bytes(headers or {})],
+        )
+
+    async def stories(self) -> dict[str, list[str]]:
+        found = {}
+        for info in await self.memory.stories():
+            story = await self.memory.story(info.name)
+            found[info.name] = [item.entry.message.text for item in await story.messages()]
+        return found
+
+    def last_sent(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.upstream.requests[-1].json["messages"]
+        return found
+
+
+def _as_bytes(headers: dict[str, str | bytes]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value if isinstance(value, bytes) else value.encode()) for name, value in headers.items()]
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    async with ScriptedServer() as upstream:
+        memory = await Memory.open(":memory:")
+        serving = ServerOptions(
+            parse_endpoint(upstream.base_url), window_tokens=2_048, upstream_key="sk-operator", memory="builtin"
+        )
+        app = make_app(memory, serving)
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8642")
+        async with running(app), client:
+            yield Rig(client, upstream, memory)
+
+
+@asynccontextmanager
+async def running(app: ASGIApp) -> AsyncIterator[None]:
+    """The application between its beginning and its end."""
+    to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    from_app: asyncio.Queue[Any] = asyncio.Queue()
+    scope = {"type": "lifespan", "asgi": {"version": "3.0"}}
+    life: asyncio.Task[None] = asyncio.ensure_future(app(scope, to_app.get, from_app.put))
+    await to_app.put({"type": "lifespan.startup"})
+    assert (await from_app.get())["type"] == "lifespan.startup.complete"
+    try:
+        yield
+    finally:
+        await to_app.put({"type": "lifespan.shutdown"})
+        await life
+
+
+@pytest.mark.parametrize("path", ["%2e%2e/%2e%2e/slots", "a/%2e%2e/b", "x%0d%0ay", "a//b", "%2e"])
+async def test_no_path_of_the_upstream_is_reached_but_those_of_models(rig: Rig, path: str) -> None:
+    answer = await rig.client.get(f"/v1/models/{path}")
+    assert answer.status_code == 404
+    assert not rig.upstream.requests and not rig.upstream.others
+
+
+async def test_what_there_is_not_is_said_in_the_shape_of_the_interface(rig: Rig) -> None:
+    for method, path, status in (("GET", "/v1/nothing", 404), ("GET", "/v1/chat/completions", 405)):
+        answer = await rig.client.request(method, path)
+        assert answer.status_code == status
+        assert answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ({"user": "alice", "story": "x"}, {"story": "alice/x"}),
+        ({"user": "a/b", "story": "c"}, {"user": "a", "story": "b/c"}),
+        ({"user": "u" * 200 + "1"}, {"user": "u" * 200 + "2"}),
+        ({"user": 1}, {"user": 2}),
+        ({"story": "s" * 300 + "1"}, {"story": "s" * 300 + "2"}),
+        ({"user": "alice", "story": "x"}, {"user": "bob", "story": "x"}),
+    ],
+)
+async def test_people_and_names_are_told_apart(rig: Rig, one: dict[str, Any], two: dict[str, Any]) -> None:
+    for told, secret in ((one, "The secret of the first is a brass key."), (two, "What is the secret?")):
+        headers = {"x-previously-story": told["story"]} if "story" in told else {}
+        body = {"user": told["user"]} if "user" in told else {}
+        answer = await rig.ask("a Welcome to the archive, traveller.", f"u {secret}", headers=headers, **body)
+        assert answer.status_code == 200
+    assert "brass" not in json.dumps(rig.last_sent())
+    assert len(await rig.stories()) == 2
+
+
+async def test_a_story_of_another_user_is_not_given_out_by_its_name(rig: Rig) -> None:
+    await rig.ask("u The secret is a brass key.", headers={"x-previously-story": "x"}, user="alice")
+    [name] = await rig.stories()
+    answer = await rig.ask("u What is the secret?", headers={"x-previously-story": name})
+    assert answer.status_code == 400
+    assert "another user" in answer.json()["error"]["message"]
+
+
+async def test_a_name_that_was_told_in_an_answer_is_taken_back(rig: Rig) -> None:
+    first = await rig.ask("u Good evening.", headers={"x-previously-story": "Café of the trunk".encode()})
+    await rig.ask("u And now?", headers={"x-previously-story": first.headers["x-previously-story"]})
+    assert list(await rig.stories()) == ["Café of the trunk"]
+
+
+async def test_half_a_character_goes_on_as_it_came(rig: Rig) -> None:
+    answer = await rig.ask("u a \ud800 b")
+    assert answer.status_code == 200
+    assert rig.last_sent()[-1]["content"] == "a \ud800 b"
+    assert [texts[0] for texts in (await rig.stories()).values()] == ["a \ufffd b"]
+
+
+async def test_headers_of_any_bytes_are_passed_on(rig: Rig) -> None:
+    answer = await rig.client.post(
+        "/v1/chat/completions",
+        content=b'{"model":"m","messages":[{"role":"user","content":"Hello"}]}',
+        headers=[(b"content-type", b"application/json"), (b"x-title", "Café ☃".encode()), (b"accept", b"\xff")],
+    )
+    assert answer.status_code == 200
+
+
+async def test_a_body_may_begin_with_a_byte_order_mark(rig: Rig) -> None:
+    body = b'\xef\xbb\xbf{"model":"m","messages":[{"role":"user","content":"Hello"}]}'
+    answer = await rig.client.post("/v1/chat/completions", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 200
+
+
+async def test_what_leaves_no_room_for_memory_is_cut_and_said(rig: Rig) -> None:
+    history = [f"{'ua'[at % 2]} Message {at} " + "word " * 60 for at in range(41)]
+    answer = await rig.ask("s " + "prompt " * 1_500, *history)
+    assert answer.headers["x-previously-memory"] == "degraded"
+    assert len(rig.last_sent()) < 10
+    assert rig.last_sent()[-1]["content"] == history[-1][2:]
+    assert len(next(iter((await rig.stories()).values()))) == 42, "all of it is kept"
+
+
+@pytest.mark.parametrize("last", ["u //help", "u !!help", "u Wren: //help"])
+@pytest.mark.parametrize("behind", [(), ("s [Stay in character.]",)])
+async def test_commands_are_answered_wherever_clients_put_what_steers_the_model(
+    rig: Rig, last: str, behind: tuple[str, ...]
+) -> None:
+    await rig.ask("s You are Odalys.", "a Late.", "u Yes, and wet.")
+    asked = len(rig.upstream.requests)
+    answer = await rig.ask("s You are Odalys.", "a Late.", "u Yes, and wet.", "a Sit.", last, *behind)
+    assert answer.json()["choices"][0]["message"]["content"].startswith("[Previously]")
+    assert len(rig.upstream.requests) == asked
+
+
+async def test_a_user_may_ask_for_a_summary_in_their_own_words(rig: Rig) -> None:
+    await rig.ask("a Late.", "u Summarize the story so far, captain, said Wren.")
+    assert [texts[1] for texts in (await rig.stories()).values()] == ["Summarize the story so far, captain, said Wren."]
+
+
+@pytest.mark.parametrize("kind", ["continue", "turn"])
+async def test_an_answer_is_never_joined_to_what_the_user_said(rig: Rig, kind: str) -> None:
+    await rig.ask("a Late.", "u Yes, and wet to the bone.", headers={"x-previously-kind": kind})
+    [texts] = (await rig.stories()).values()
+    assert (len(texts), texts[1]) == (3, "Yes, and wet to the bone.")
+
+
+async def test_a_nudge_without_a_history_makes_no_story(rig: Rig) -> None:
+    assert (await rig.ask("u [Continue your last message without repeating its original content.]")).status_code == 200
+    assert await rig.stories() == {}
+
+
+def test_looking_for_a_story_takes_no_longer_for_many_paragraphs() -> None:
+    """Measured as a ratio: a hundred times the paragraphs must not take ten thousand times the work."""
+
+    def work(paragraphs: int) -> float:
+        heard = parse_client_list(
+            drafts("a Hello.", "u " + "\n\n".join(f"Paragraph {at} of many." for at in range(paragraphs)))
+        )
+        begun = time.process_time()
+        for _ in range(5):
+            choose_lookup_keys(heard)
+        return time.process_time() - begun
+
+    work(20)
+    assert work(2_000) < 1_000 * max(work(20), 0.001)
