@@ -108,6 +108,7 @@ def test_a_character_who_missed_something_is_shown_no_episode(story: BlockingSto
 
 
 @pytest.mark.random
+@pytest.mark.slow(reason="folds two stories that are longer than what a view reads")
 def test_a_view_reads_no_more_of_a_longer_story(monkeypatch: pytest.MonkeyPatch) -> None:
     rows: list[int] = []
     span = PathReader.span

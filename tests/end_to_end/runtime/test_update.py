@@ -21,7 +21,7 @@ from previously.core.versions import Kind, Status
 from previously.folds.tiles import cut_note_tiles
 from previously.runtime import model_writer
 from previously.testing.model import Scripted
-from tests.effort import ON_DISK
+from tests.effort import ON_DISK, mark_slow
 from tests.end_to_end.runtime.echoing import CANARY, canaries_in, canary, echo, kind_of, part
 from tests.end_to_end.runtime.update_answers import (
     answer,
@@ -371,7 +371,7 @@ def full_recap(request: ModelRequest) -> str:
     return " ".join([told] * max(1, int(asked[1]) // len(told.split()))) if asked else told
 
 
-@pytest.mark.parametrize("words", [8, 60, 900])
+@pytest.mark.parametrize("words", [8, 60, 300, *mark_slow(900, reason="20 s of checks on long messages")])
 def test_question_and_answer_fit_the_window(place: str, words: int) -> None:
     """Whatever the length of the messages, and with all that memory can tell beside them."""
 
