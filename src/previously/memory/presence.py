@@ -27,8 +27,8 @@ from previously.memory.notes import Walk, trace_states, walk_behind
 MOST_REMEMBERED = 4_096
 """Snapshots whose runs are remembered: those of a million messages, at a few kilobytes each."""
 
-MOST_MADE = 64
-"""Paths of which it is remembered who knows what: a few readers of a few dozen stories at work."""
+MOST_MADE = 16
+"""Paths and readers of which it is remembered who knows what: a few characters on a few branches of one story."""
 
 _SCENE_MARKS = frozenset({MarkKind.SCENE, MarkKind.CHAPTER})
 COMINGS = frozenset({MarkKind.LEFT, MarkKind.ENTERED})
@@ -39,7 +39,7 @@ HAND_MARKS = frozenset({MarkKind.PRESENCE, MarkKind.PRESENCE_END})
 
 
 class Presences:
-    """Reads presence, and remembers what it has read. Version ids tell stories of one store apart."""
+    """Reads presence of one story, and remembers what it has read."""
 
     def __init__(self) -> None:
         self._runs: OrderedDict[int, tuple[int, tuple[Run, ...]]] = OrderedDict()

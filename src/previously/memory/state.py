@@ -23,7 +23,7 @@ from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note, pa
 from previously.memory.notes import Walk
 
 MOST_REMEMBERED = 128
-"""States of earlier looks that are remembered: a few for each of a few dozen stories at work."""
+"""States of earlier looks that are remembered: a few for each character and branch of a story."""
 
 LOOKED_BACK = 8
 """Notes that may be new since a state that is remembered: there is a look after each fold, and a fold adds few."""
@@ -55,7 +55,7 @@ class Witness:
 
 
 class States:
-    """States of earlier looks, so that a look reads only what is new. Version ids tell stories of one store apart."""
+    """States of earlier looks at one story, so that a look reads only what is new."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Looked, State] = OrderedDict()

@@ -82,7 +82,7 @@ class StoryLedger:
 
     def __init__(self, store: Store, key: StoryKey) -> None:
         self.key = key
-        self.presences = find_known_reader(store).presences
+        self.presences = find_known_reader(store, key).presences
         self._store = store
         self._holder = uuid4().hex
         self._renewed_until = ""

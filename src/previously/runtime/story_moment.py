@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -13,7 +15,7 @@ from previously.core.snapshot import Snapshot
 from previously.folds.recap import FoldRules
 from previously.lore.index import StoryLore
 from previously.memory.known import KnownReader, KnownState
-from previously.storage.store import Store
+from previously.storage.store import Store, StoryKey
 from previously.view.reader import Reader
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
@@ -58,12 +60,23 @@ class StoryMoment:
         return replace(reader, presence=presence)
 
 
-_READERS: WeakKeyDictionary[Store, KnownReader] = WeakKeyDictionary()
+MOST_READERS = 64
+"""Stories of a store of which it is remembered what was read: more than people play in one process at a time."""
+
+_READERS: WeakKeyDictionary[Store, OrderedDict[StoryKey, KnownReader]] = WeakKeyDictionary()
+_LOCK = Lock()
 
 
-def find_known_reader(store: Store) -> KnownReader:
-    """Return what reads the stories of a store: one for all who share it, so that it remembers what it has read."""
-    return _READERS.setdefault(store, KnownReader())
+def find_known_reader(store: Store, key: StoryKey) -> KnownReader:
+    """Return what reads a story: one for all who share it, so that it remembers what it has read. No two stories share
+    one: after a story was forgotten, its numbers of versions and nodes may be given to another; its own is not."""
+    with _LOCK:
+        readers = _READERS.setdefault(store, OrderedDict())
+        reader = readers.setdefault(key, KnownReader())
+        readers.move_to_end(key)
+        while len(readers) > MOST_READERS:
+            readers.popitem(last=False)
+        return reader
 
 
 def _say_unheard_of(name: str, people: Collection[str]) -> str:

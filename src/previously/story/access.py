@@ -63,7 +63,7 @@ class StoryAccess:
         self.store = store
         self.key = key
         self.settings = settings
-        self._known_reader = find_known_reader(store)
+        self._known_reader = find_known_reader(store, key)
 
     @property
     def rules(self) -> FoldRules:

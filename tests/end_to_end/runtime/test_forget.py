@@ -374,3 +374,20 @@ async def test_looking_into_a_backup_changes_nothing_of_what_it_holds(tmp_path: 
         assert [one.status for one in (await fresh.restore(made.path)).stories] == ["restored"]
         await (await fresh.story("tale")).view(3_333)
         assert [one.status for one in (await fresh.restore(made.path)).stories] == ["already there"]
+
+
+async def test_nothing_of_a_forgotten_story_is_known_of_the_next(memory: Memory) -> None:
+    """Numbers of nodes and versions are given again after a story has gone; what was remembered of it must not be."""
+    first = await memory.story("first")
+    for number in range(4):
+        name = ("Alice", "Bob")[number % 2]
+        await first.add("user", "I hid the knife.", name=name, witnesses=["Alice", "Bob"])
+    assert {name for stretch in await first.presence() for name in stretch.names or ()} == {"Alice", "Bob"}
+    await memory.forget("first")
+    second = await memory.story("second")
+    for number in range(4):
+        await second.add("user", "It rains.", name=("Carol", "Dave")[number % 2], witnesses=["Carol", "Dave"])
+    assert {name for stretch in await second.presence() for name in stretch.names or ()} == {"Carol", "Dave"}
+    assert (await second.view(500, reader="character:Carol")).messages
+    with pytest.raises(BadInput, match="Nobody called 'Alice'"):
+        await second.view(500, reader="character:Alice")
