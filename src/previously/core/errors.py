@@ -23,6 +23,16 @@ class UnknownStory(BadInput):
         super().__init__(f"There is no story named {name!r}; `previously stories` lists those that exist.")
 
 
+class StoryGone(BadInput, KeyError):
+    """The story that a handle was opened for is no longer there."""
+
+    def __init__(self) -> None:
+        super().__init__("This story is gone: it was forgotten meanwhile.")
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError would show its sentence in quotes
+
+
 class UnknownBranch(BadInput):
     """The story has no branch of that name."""
 

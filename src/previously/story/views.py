@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from previously.core.calibration import make_sample
-from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem
+from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem, StoryGone
 from previously.core.marks import MarkKind
 from previously.core.snapshot import Snapshot
 from previously.folds.recap import Timeline
@@ -119,7 +119,8 @@ class StoryViews:
     async def info(self) -> StoryInfo:
         """Return the story as it is now."""
         info = await self._access.store.read(self._access.key.owner, self._read_info)
-        assert info is not None, "stories are never deleted"
+        if info is None:
+            raise StoryGone
         return info
 
     async def is_pressed(self) -> bool:

@@ -391,3 +391,18 @@ async def test_nothing_of_a_forgotten_story_is_known_of_the_next(memory: Memory)
     assert (await second.view(500, reader="character:Carol")).messages
     with pytest.raises(BadInput, match="Nobody called 'Alice'"):
         await second.view(500, reader="character:Alice")
+
+
+async def test_a_handle_on_a_forgotten_story_says_that_it_is_gone(memory: Memory) -> None:
+    story = await told(memory, messages=12)
+    await memory.forget("tale")
+    for use in (
+        story.view(500),
+        story.add("user", "Hello?"),
+        story.recap(),
+        story.info(),
+        story.fold(),
+        story.messages(),
+    ):
+        with pytest.raises(BadInput, match="This story is gone: it was forgotten meanwhile"):
+            await use

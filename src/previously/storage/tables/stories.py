@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.errors import UnknownBranch
+from previously.core.errors import StoryGone, UnknownBranch
 from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
 from previously.storage.tables.session import Row, Session
 
@@ -81,6 +81,7 @@ class StoryTable:
         else:
             row = self._session.one("branch_named", {**key.values, "name": name})
         if row is None:
+            expect_story(self._session, key)
             raise UnknownBranch(name or "", tuple(branch.name for branch in self.branches(key)))
         return BranchRow(*row)
 
@@ -125,9 +126,9 @@ class StoryTable:
 
 
 def expect_story(session: Session, key: StoryKey) -> None:
-    """`KeyError` unless the owner has such a story: nothing may be kept under the number of another's."""
+    """Raise `StoryGone` unless the owner has such a story: nothing may be kept under the number of another's."""
     if session.one("settings", key.values) is None:
-        raise KeyError(key)
+        raise StoryGone
 
 
 def _read_story(owner: str, row: Row) -> StoryInfo:
