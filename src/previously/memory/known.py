@@ -216,9 +216,9 @@ def is_told_all(snapshot: Snapshot, name: str, presence: Presence) -> bool:
         return False
 
     def names_them(mark: Mark) -> bool:
-        names, entries = parse_correction(mark.text)
-        if not names:  # everybody was present, or nobody, and then nothing is kept from anybody
-            return bool(entries)
+        names, _ = parse_correction(mark.text)
+        if names is None:
+            return True
         return any(presence.names.same_person(name, other) for other in names)
 
     return all(map(names_them, snapshot.marks({MarkKind.PRESENCE})))

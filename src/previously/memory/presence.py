@@ -60,7 +60,7 @@ class Presences:
             seen.base.version.id if seen.base else 0,
             seen.path[-1].node if seen.path else snapshot.head,
             tuple((tile.note.id, tile.span.last) for tile in seen.updates if tile.note),
-            tuple((mark.id, mark.position) for mark in marks),
+            tuple(marks),  # whole, since the number of one that was taken back may be given again
             tuple(sorted((voices or {}).items())),
             next_speaker,
         )
