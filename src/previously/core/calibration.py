@@ -276,7 +276,7 @@ class Calibration:
 
     @property
     def name(self) -> str:
-        """Return the calibrated counter's name, from which `counter_named` makes it again: `estimate-2
+        """Return the calibrated counter's name, from which `find_estimate` makes it again: `estimate-2
         x1.083/1/1.02/1/1/1/1`, or `estimate-2 x1.083` where all factors are one; `m6` and `r120` where overheads are
         not the usual ones."""
         shown = [f"{factor:g}" for factor in self.factors]

@@ -193,7 +193,7 @@ def skip_opening(items: Sequence[OnPath]) -> tuple[Message, ...]:
 
 
 def find_first_position(items: Sequence[OnPath]) -> int:
-    """The position of the first of them that `story_messages` keeps."""
+    """The position of the first of them that `skip_opening` keeps."""
     return items[0].position + len(items) - len(skip_opening(items)) if items else 0
 
 

@@ -234,7 +234,7 @@ def render_state(state: State) -> str:
 
 
 def parse_state(text: str) -> State | None:
-    """Return the state in a text that `state_text` wrote; None for one of another form."""
+    """Return the state in a text that `render_state` wrote; None for one of another form."""
     try:
         plain = json.loads(text)
         if plain["form"] != FORM:

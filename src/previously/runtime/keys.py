@@ -52,7 +52,7 @@ class Keys:
         return await self._store.write(NO_STORY, lambda tables: tables.keys.remove(name))
 
     async def owner_of_key(self, hashed: bytes) -> str | None:
-        """Return whose stories the key of that hash (see `key_hash`) opens; None if it is none of ours."""
+        """Return whose stories the key of that hash (see `hash_key`) opens; None if it is none of ours."""
         return await self._store.read(NOBODY, lambda tables: tables.keys.owner_of(hashed))
 
 

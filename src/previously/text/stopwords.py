@@ -1,7 +1,7 @@
 """Words that tell nothing by themselves, for each use its own list.
 
-`small_words` tell a language apart, `stop_words` say nothing of what a text is about, `index_stop_words` are in every
-message and every question, `filler_words` carry no picture, and a generic key would fire on every page.
+Small words tell a language apart, stop words say nothing of what a text is about, index stop words are in every
+message and every question, filler words carry no picture, and a generic key would fire on every page.
 """
 
 from __future__ import annotations

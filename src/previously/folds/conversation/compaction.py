@@ -1,6 +1,6 @@
 """The fold of a conversation as values: a plan, the conversation it makes, and the message that holds the brief.
 
-No model is asked here and nothing is kept. A caller mends the messages (`core.pairing.mended`), which is also what it
+No model is asked here and nothing is kept. A caller mends the messages (`core.pairing.mend`), which is also what it
 goes on with when there is nothing to fold; asks for a plan; has a brief written of the head, where the plan has one;
 composes; and proves (`prove`). Pins before the tail, the brief and the tail stay.
 

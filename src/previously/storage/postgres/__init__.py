@@ -7,7 +7,7 @@ from previously.storage.postgres.connections import Connections
 from previously.storage.store import Store
 
 CONNECTIONS = 8
-"""The verbs of one process that are under way at once; others wait. A server takes 100 connections unless it is told
+"""Transactions of one process that are under way at once; others wait. A server takes 100 connections unless it is told
 otherwise, and several processes share them."""
 
 

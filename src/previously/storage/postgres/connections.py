@@ -54,7 +54,7 @@ class Connections:
         try:
             with psycopg.Connection[Row].connect(conninfo, autocommit=True) as connection:
                 bring_up_to_date(connection)
-                prepare(connection, self._queries)  # what a session needs is refused here, not at the first verb
+                prepare(connection, self._queries)  # what a session needs is refused here, not at the first transaction
                 connection.execute(self._queries["forget_old_writers"])
         except psycopg.Error as error:
             raise StoreProblem(f"{self._place} cannot be opened: {_quote_error(error)}.") from error

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """All that a verb works with, inside the transaction of its session."""
+    """The tables, for work inside the transaction of their session."""
 
     session: Session
     stories: StoryTable

@@ -2,7 +2,7 @@
 
 A key itself is never kept: only its hash, by which it is looked up, and its ending, by which a person knows it again.
 The hash has no salt and takes no time on purpose: a key is 256 random bits, which nobody can try out, and looking up a
-hash takes the same time whatever part of a guess is right. Keys belong to the place, not to an owner: no verb about
+hash takes the same time whatever part of a guess is right. Keys belong to the place, not to an owner: no work about
 stories sees them, they see no story, and no copy of a story holds any.
 """
 
