@@ -1,8 +1,8 @@
 """Dates in questions, and how near a message is to them.
 
-Owns two readings: `parse_day`, the calendar day a message was said on, and `find_days`, the days a question speaks of: "on
-7 May 2023", "last May", "in 2022", "three weeks ago", "yesterday", 2023-05-07, 5月7日. Words are English; figures are
-anyone's. What is relative needs a `now` given from outside: nothing here looks at a clock.
+Owns two readings: `parse_day`, the calendar day a message was said on, and `find_days`, the days a question speaks of:
+"on 7 May 2023", "last May", "in 2022", "three weeks ago", "yesterday", 2023-05-07, 5月7日. Words are English; figures
+are anyone's. What is relative needs a `now` given from outside: nothing here looks at a clock.
 
 Total (an impossible date is no date); days are those of the place where the message was said, so an offset in a time is
 not applied.
