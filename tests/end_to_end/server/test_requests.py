@@ -160,7 +160,12 @@ async def test_what_leaves_no_room_for_memory_is_cut_and_said(rig: Rig) -> None:
     assert answer.headers["x-previously-memory"] == "degraded"
     assert len(rig.last_sent()) < 10
     assert rig.last_sent()[-1]["content"] == history[-1][2:]
-    assert len(next(iter((await rig.stories()).values()))) == 42, "all of it is kept"
+    for _ in range(200):  # the answer of a turn without memory is kept beside it, perhaps after its last byte
+        kept = len(next(iter((await rig.stories()).values())))
+        if kept == 42:
+            break
+        await asyncio.sleep(0.05)
+    assert kept == 42, "all of it is kept"
 
 
 @pytest.mark.parametrize("last", ["u //help", "u !!help", "u Wren: //help"])

@@ -21,7 +21,7 @@ from previously.folds.checks import TextRequest
 from previously.text.sentences import split_sentences
 
 HERE = Path(__file__).parent
-HARBOUR = HERE.parents[2] / "src" / "previously" / "demo" / "harbour.jsonl"
+HARBOUR = HERE.parents[3] / "src" / "previously" / "demo" / "harbour.jsonl"
 SETS = ("tuned", "held", "last")
 NO_USAGE = Usage(0, 0, False)
 
