@@ -146,8 +146,7 @@ async def test_every_note_that_read_a_message_is_forgotten_with_it(store: VerbSt
     assert await covered(store, key, "aside") == []
     again = await noted(store, key, 2, 4)
     assert again.id not in left, "what is left may be read again"
-    if isinstance(store, VerbStore):
-        assert (await store.verify(ME, before=NEVER)).faults == ()
+    assert (await store.verify(ME, before=NEVER)).faults == ()
 
 
 async def test_a_chain_of_its_own_knows_no_marks(store: VerbStore) -> None:

@@ -188,8 +188,6 @@ async def test_vectors_of_another_table_are_made_anew(store: VerbStore) -> None:
 
 
 async def test_another_version_of_the_index_is_made_anew(store: VerbStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not isinstance(store, VerbStore):
-        pytest.skip("a process has one version")
     key = await begun(store, *(f"message {n} says word{n % 7}" for n in range(3 * BLOCK)))
     await caught_up(store, key, Letters(), most=700)
     terms = ["word1", "message", "1000"]
@@ -234,8 +232,7 @@ async def test_what_a_process_keeps_of_an_index_is_what_the_store_has(store: Ver
 
 async def _fresh(store: VerbStore, key: StoryKey, terms: Sequence[str]) -> dict[str, Any]:
     """The same, as a process sees it that was never asked."""
-    if isinstance(store, VerbStore):
-        store.paths.forget(key)
+    store.paths.forget(key)
     return await kept(store, key, terms)
 
 
@@ -331,8 +328,6 @@ async def test_a_moment_answers_too_and_writes_nothing(store: VerbStore) -> None
 
 
 async def test_what_changes_while_a_batch_is_made_is_not_written(store: VerbStore) -> None:
-    if not isinstance(store, VerbStore):
-        pytest.skip("here nothing comes in between")
     key = await begun(store, "a secret", "rain", "snow")
     first, second, _ = await store.path(key, "main", 0, 9)
 
@@ -364,8 +359,6 @@ async def test_what_changes_while_a_batch_is_made_is_not_written(store: VerbStor
 
 
 async def test_several_at_once_index_nothing_twice(store: VerbStore) -> None:
-    if not isinstance(store, VerbStore):
-        pytest.skip("here nothing comes in between")
     key = await begun(store, *(f"word{n} and word{n + 1}" for n in range(300)))
 
     async def some(most: int) -> None:
