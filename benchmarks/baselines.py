@@ -1,8 +1,8 @@
-"""The summarizers the built-in folder is compared with, all rolling: (recap + batch) in, recap out.
+"""The summarizers the built-in writer is compared with, all rolling: (recap + batch) in, recap out.
 
 `lead` keeps the first words, `tail` the newest, `random` seeded sentences; LexRank, TextRank and LSA are sumy's, with
 a tokenizer of our own because sumy's default downloads data. The baselines share one sentence
-splitter and see no speakers; the built-in folder gets the messages with their speakers and splits them itself. All
+splitter and see no speakers; the built-in writer gets the messages with their speakers and splits them itself. All
 have the same target. LSA builds on sets, so its figures move a little with the hash seed.
 """
 

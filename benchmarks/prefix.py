@@ -3,7 +3,7 @@
     python -m benchmarks.prefix [--turns 1000] [--budget 8000] [--llama 50] [--json]
 
 A generated story, turns of at most 200 tokens; after each user message a view is asked for, after each answer all that
-is due is folded (by the built-in folder). Counted are the tokens before the first byte that differs from the prompt of
+is due is folded (by the built-in writer). Counted are the tokens before the first byte that differs from the prompt of
 the turn before, as a share of all tokens outside volatile memory; the mean over all turns.
 
 * **ours**: the view, recall left out.

@@ -1,6 +1,6 @@
 """The stories of the proxy benchmark, and the clients that go on telling them.
 
-Each story is its own: generated from its own seed, imported through the library, folded by the built-in folder, and
+Each story is its own: generated from its own seed, imported through the library, folded by the built-in writer, and
 indexed, as a story is that was told through the proxy all along. That takes a quarter of a minute of CPU for each
 story of 10,000 messages, so several processes share the work, and a file that was made before can be used again.
 """

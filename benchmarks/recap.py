@@ -1,4 +1,4 @@
-"""How much of a story a rolling recap keeps: the built-in folder against lead, tail, random, LexRank, TextRank
+"""How much of a story a rolling recap keeps: the built-in writer against lead, tail, random, LexRank, TextRank
 and LSA.
 
     python -m benchmarks.recap --data PATH-TO-CRD3 [--json] [--words 400] [--batch 40] [--systems ours,tail]

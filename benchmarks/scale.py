@@ -3,7 +3,7 @@
 `python -m benchmarks.scale [--json] [--sizes 100,10000,100000] [--stores sqlite,postgres]`
 
 One run builds a story of each size (generated, see `previously.demo.long_story`) in its own SQLite file and PostgreSQL
-database (a real server, from a wheel), folds it with the built-in folder, and then takes turns adding a message and
+database (a real server, from a wheel), folds it with the built-in writer, and then takes turns adding a message and
 building a view on each, so that noise of the machine meets all sizes alike: one without recall, and one that recalls,
 for a question of many as the newest message (`recall ms`). Times are CPU time of the whole process,
 the store's threads included; on PostgreSQL, that of the server's processes as well. The ratio to the smallest story is

@@ -8,7 +8,7 @@ probe words stand together in the memory's text.
 
 * **ours**: the default settings; `fold` after every 10 messages. Memory is backbone, chapters, recap and what they
   do not cover.
-* **ours, no model**: the same with the built-in folder.
+* **ours, no model**: the same with the built-in writer.
 * **one summary**: rewritten every 10 messages, 400 words, and the newest 12 messages.
 * **one long summary**: the same, as long as all of our texts together.
 * **per-message**: one sentence for each message, the newest that fit, and the newest 12 messages.

@@ -115,7 +115,7 @@ WORDINGS: Final = {
     "first": (CONSTRAINTS, DECISIONS, FAILURES),
     "other": (OTHER_CONSTRAINTS, OTHER_DECISIONS, OTHER_FAILURES),
 }
-"""Two sets of sentences. The rules of the built-in folder were bettered while looking at the first; the other was
+"""Two sets of sentences. The rules of the built-in writer were bettered while looking at the first; the other was
 written afterwards, and nothing was changed for it."""
 
 NOUNS: Final = (

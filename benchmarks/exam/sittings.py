@@ -55,7 +55,7 @@ def sit_newest(exam: Exam, budget: int, front: str = "", cost: Cost | None = Non
 
 
 async def sit_engine(exam: Exam, budget: int, model: Model | None) -> Sitting:
-    """Show the engine's views of a fresh copy of the story, folded by a model or, without one, by the built-in folder.
+    """Show the engine's views of a fresh copy of the story, folded by a model or, without one, by the built-in writer.
 
     Questions are taken back one by one, and nothing is kept of their views: no question sees another.
     """
@@ -75,7 +75,7 @@ async def sit_engine(exam: Exam, budget: int, model: Model | None) -> Sitting:
 
 
 async def open_memory(exam: Exam, model: Model | None) -> Memory:
-    """Open an empty store in memory. Whatever the environment names, no model means the built-in folder."""
+    """Open an empty store in memory. Whatever the environment names, no model means the built-in writer."""
     folder = None if model else BuiltinWriter()
     return await Memory.open(":memory:", settings=exam.settings, model=model, folder=folder)
 
@@ -116,5 +116,5 @@ async def folded_through(story: Story) -> int:
 
 
 def cost_of(report: FoldReport) -> Cost:
-    """Return what folds took of a model. What the built-in folder reads costs nothing."""
+    """Return what folds took of a model. What the built-in writer reads costs nothing."""
     return sum((fold.cost for fold in report.folds if fold.cost.calls), Cost())

@@ -87,7 +87,7 @@ async def test_one_evening_of_everything(evening: Evening) -> None:
 async def test_memory_is_that_of_the_path(evening: Evening, settings: dict[str, str]) -> None:
     page, proxy = evening.page, evening.proxy
     assert proxy
-    evening.storyteller.folds_fail = True  # so that the built-in folder writes, in the words of the story
+    evening.storyteller.folds_fail = True  # so that the built-in writer writes, in the words of the story
     await page.send("I promise to pay the porter ninety-five crowns by midsummer.")
     for number in range(8):
         await page.send(f"We walk past the {number}. lamp and talk about the weather.")

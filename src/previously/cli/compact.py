@@ -169,7 +169,7 @@ def _note_result(given: Conversation, done: FoldedConversation) -> None:
         lines = output.count_nouns(sum(given.skipped.values()), "line")
         output.note(f"Skipped {lines} without a message ({kinds}).")
     if done.note:
-        output.note(f"The built-in folder wrote the brief: {done.note}")
+        output.note(f"The built-in writer wrote the brief: {done.note}")
     if done.interrupted:
         are = "is" if done.interrupted == 1 else "are"
         output.note(

@@ -128,7 +128,7 @@ def _show_sample(console: Console, memory: BlockingMemory, folder: CountingWrite
     closed = story.chapters()
     chapter_words = sum(count_words(one.text) for one in closed)
     console.print(
-        f"{len(report.folds)} folds by the built-in folder: {len(closed)} closed chapters became {chapter_words} "
+        f"{len(report.folds)} folds by the built-in writer: {len(closed)} closed chapters became {chapter_words} "
         f"words, the open one a recap of {recap_words}.\nThe transcript is untouched; folding only adds."
     )
 

@@ -170,7 +170,7 @@ def _note_combined(made: Combined, count: int) -> None:
         f"{made.whole_tokens:,} ({percent} % saved)."
     )
     if made.reason:
-        output.note(f"The built-in folder joined the summaries: {made.reason}.")
+        output.note(f"The built-in writer joined the summaries: {made.reason}.")
     if made.left:
         output.note(f"{output.count_nouns(len(made.left), 'earlier description')} gave way to later ones.")
 

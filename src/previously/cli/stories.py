@@ -231,10 +231,10 @@ def _test_fold(endpoint: str, name: str) -> str:
             story.add("user" if index % 2 else "assistant", line, name="Mara" if index % 2 else "Narrator")
         report, recap = story.fold(), story.recap()
     if not report.folds or recap is None or not recap.text.strip():
-        raise PreviouslyError(f"the built-in folder made no recap: {report.stopped}")
+        raise PreviouslyError(f"the built-in writer made no recap: {report.stopped}")
     words = len(recap.text.split())
     if asked is None:
-        return f"the built-in folder quoted {words} words, no model needed"
+        return f"the built-in writer quoted {words} words, no model needed"
     stood_in = next((done for done in report.folds if done.status == Status.PROVISIONAL.value), None)
     if stood_in:
         raise PreviouslyError(f"{asked.name} wrote nothing that could be kept ({stood_in.reason})")

@@ -258,6 +258,6 @@ class ServerOptions:
         if not (0 <= self.idle_s < math.inf and 0 <= self.drain_s < math.inf):
             raise BadInput("A time to wait must be 0 seconds or more.")
         if self.memory == "builtin" and self.memory_model:
-            raise BadInput("The built-in folder needs no model: give --memory builtin or --memory-model, not both.")
+            raise BadInput("The built-in writer needs no model: give --memory builtin or --memory-model, not both.")
         if self.memory not in ("upstream", "builtin"):
             raise BadInput(f"{self.memory!r} cannot fold; use upstream or builtin, or name a memory endpoint.")

@@ -104,7 +104,7 @@ def test_a_model_writes_the_brief(cli: Cli, session: Path, monkeypatch: pytest.M
     monkeypatch.setattr(compact, "choose_model", lambda endpoint, model: ScriptedModel(lambda _: ""))
     ran = cli("compact", session, "--budget", 3_000, "--json")
     assert ran.json["made_by"] == "builtin"
-    assert "The built-in folder wrote the brief" in ran.err
+    assert "The built-in writer wrote the brief" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_a_model_that_fails_is_said_and_the_summaries_are_joined(
     ran = cli("lore", "combine", *files, "--json")
     assert (ran.json["made_by"], ran.json["reason"]) == ("builtin", "It wants a key.")
     assert ran.json["summary"].startswith("Wren asked Grim")
-    assert "The built-in folder joined the summaries: It wants a key." in ran.err
+    assert "The built-in writer joined the summaries: It wants a key." in ran.err
 
 
 def test_the_scenes_of_a_story_are_combined(cli: Cli) -> None:

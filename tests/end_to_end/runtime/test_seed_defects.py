@@ -37,7 +37,7 @@ SMALL = Settings(
 
 
 class Recorder(BuiltinWriter):
-    """The built-in folder, remembering what it was asked."""
+    """The built-in writer, remembering what it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[ChapterFold | UpdateFold] = []

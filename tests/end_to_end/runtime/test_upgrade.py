@@ -1,7 +1,7 @@
 """A database of version 0.1.0: it opens, its texts stay in force, and all of it can be made anew.
 
 `data/stories-0.1.0.db.gz` was written by that version: a story of 90 messages that a scripted model folded (a chapter
-closed, its recap rewritten by hand, a pin) and one of 60 that the built-in folder did.
+closed, its recap rewritten by hand, a pin) and one of 60 that the built-in writer did.
 """
 
 from __future__ import annotations

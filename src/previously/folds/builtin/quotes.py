@@ -1,4 +1,4 @@
-"""The built-in folder of stories: it quotes. No model, no rewriting, nothing that the story does not say.
+"""The built-in writer of stories: it quotes. No model, no rewriting, nothing that the story does not say.
 
 It chooses whole sentences of messages (`core.quote_lines` is the form they stand in) within a word target: those with
 rare words, numbers and names, spread over all that is read, so that no stretch is empty. Sentences that promise or owe
