@@ -1,0 +1,95 @@
+"""A run of a real agent: two tasks, between them a restart of the client and of the proxy, and all that was sent.
+
+`events` holds, in the order of arrival, what the client sent (`Sent`, tapped off the line) and what the upstream got
+(`Seen`). Directly the two are the same; through the proxy their difference is the proxy's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.clients.agent_model import AgentModel, Seen
+from tests.clients.agent_work import TASKS
+from tests.clients.agents import Agent, Spoken
+from tests.clients.tap import Sent, tapped
+from tests.clients.workplace import Workplace, make_workplace
+from tests.end_to_end.server.running import running_proxy
+
+WINDOW = 32_000
+
+
+@dataclass
+class AgentRun:
+    """What a run left behind."""
+
+    place: Workplace
+    events: list[Sent | Seen] = field(default_factory=list)
+    spoken: list[Spoken] = field(default_factory=list)
+    logs: list[str] = field(default_factory=list)
+    """What each proxy wrote."""
+    heads: list[bytes] = field(default_factory=list)
+    """The heads of the answers that the client got."""
+    database: Path | None = None
+    task_begins: list[int] = field(default_factory=list)
+    """The number of events before each task."""
+
+    @property
+    def sent(self) -> list[Sent]:
+        return [event for event in self.events if isinstance(event, Sent)]
+
+    @property
+    def seen(self) -> list[Seen]:
+        return [event for event in self.events if isinstance(event, Seen)]
+
+    @property
+    def work(self) -> list[Seen]:
+        """Bodies of the agent's own work that were answered."""
+        return [seen for seen in self.seen if seen.kind == "work" and seen.status == 200]
+
+    def pairs(self) -> Iterator[tuple[Sent, Seen]]:
+        """Each body of the work, with the client's request that it was made of: the newest before it of its path."""
+        newest: dict[str, Sent] = {}
+        for event in self.events:
+            if isinstance(event, Sent):
+                newest[event.path] = event
+            elif event.kind == "work" and event.status == 200 and event.path in newest:
+                yield newest[event.path], event
+
+
+async def run_agent(
+    agent: Agent,
+    folder: Path,
+    *,
+    through_proxy: bool,
+    window: int | None = WINDOW,
+    tasks: tuple[str, ...] = TASKS,
+    client_window: int | None = None,
+    **options: object,
+) -> AgentRun:
+    """Let an agent do the tasks in `folder`. Directly the upstream has no window unless it is given."""
+    run = AgentRun(make_workplace(folder))
+    run.database = folder / "stories.db" if through_proxy else None
+    async with AsyncExitStack() as open_things:
+        model = AgentModel(window, folder=str(run.place.project), on_seen=run.events.append)
+        await open_things.enter_async_context(model)
+        port = model.port
+
+        tap = await open_things.enter_async_context(tapped(lambda: port, run.events.append))
+        agent.furnish(run.place, tap.origin, *([client_window] if client_window else []))
+        for number, task in enumerate(tasks):
+            run.task_begins.append(len(run.events))
+            async with AsyncExitStack() as one_task:
+                if run.database is not None:
+                    proxy = await one_task.enter_async_context(
+                        running_proxy(model.base_url, db=run.database, window=window, **{"memory": "builtin", **options})
+                    )
+                    port = proxy.port
+                run.spoken.append(await agent.run(run.place, tap.origin, task, goes_on=number > 0))
+                if run.database is not None:
+                    await proxy.stop()
+                    run.logs.append(proxy.written())
+        run.heads = tap.answers
+    return run

@@ -1,0 +1,170 @@
+"""Real coding agents, each started as a person would in a script: pointed at an address, with a home of its own, no
+network beside it, and everything allowed that the task needs.
+
+They are the npm packages and the Python packages that `make test-clients` puts into `.clients/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.clients.agent_model import MODEL
+from tests.clients.sillytavern import CLIENTS
+from tests.clients.workplace import KEY, Workplace
+
+PACKAGES = CLIENTS / "node_modules"
+LARGE_WINDOW = 1_000_000
+"""The window that clients are told: so large that they leave the folding to whoever stands behind their address."""
+
+PATIENCE_S = 280.0
+"""Below five minutes, what an agent may take for both tasks on a busy machine."""
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What a client printed, and how it ended."""
+
+    code: int
+    output: str
+
+
+class Agent:
+    """A client that does one task and ends. `task` goes on with the session before it where `goes_on` says so."""
+
+    name: str
+
+    def furnish(self, place: Workplace, origin: str, window: int = LARGE_WINDOW) -> None:
+        """Write its settings into the home of the workplace."""
+        raise NotImplementedError
+
+    def command(self, place: Workplace, origin: str, task: str, *, goes_on: bool) -> Sequence[str | Path]:
+        raise NotImplementedError
+
+    def variables(self, origin: str) -> dict[str, str]:
+        return {}
+
+    async def run(self, place: Workplace, origin: str, task: str, *, goes_on: bool) -> Spoken:
+        """Start it, wait until it has ended, and return what it said."""
+        log = place.home / "said.log"
+        with log.open("wb") as written:
+            process = await asyncio.create_subprocess_exec(
+                *map(str, self.command(place, origin, task, goes_on=goes_on)), cwd=place.project, start_new_session=True,
+                stdin=asyncio.subprocess.DEVNULL, stdout=written, stderr=written,
+                env=place.environment(**self.variables(origin)),
+            )  # fmt: skip
+        try:
+            code = await asyncio.wait_for(process.wait(), PATIENCE_S)
+        except TimeoutError:
+            code = -1
+        finally:
+            _end_group(process.pid)
+            await process.wait()
+        return Spoken(code, log.read_text("utf-8", errors="replace"))
+
+
+def _end_group(leader: int) -> None:
+    """End whatever a client left running: the group is its own."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+class Opencode(Agent):
+    name = "opencode"
+
+    def furnish(self, place: Workplace, origin: str, window: int = LARGE_WINDOW) -> None:
+        model = {"name": "Quay 1", "tool_call": True, "limit": {"context": window, "output": 4_000}}
+        provider = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "Quay",
+            "options": {"baseURL": f"{origin}/v1", "apiKey": KEY},
+            "models": {MODEL: model},
+        }
+        settings = {
+            "model": f"quay/{MODEL}",
+            "small_model": f"quay/{MODEL}",
+            "provider": {"quay": provider},
+            "autoupdate": False,
+            "share": "disabled",
+            "permission": {"edit": "allow", "bash": "allow", "read": "allow"},
+        }
+        _write(place.home / ".config/opencode/opencode.json", json.dumps(settings))
+
+    def command(self, place: Workplace, origin: str, task: str, *, goes_on: bool) -> Sequence[str | Path]:
+        program = PACKAGES / "opencode-linux-x64-baseline/bin/opencode"  # runs on machines without newer instructions
+        return [program, "run", *(["--continue"] if goes_on else []), task]
+
+    def variables(self, origin: str) -> dict[str, str]:
+        off = "AUTOUPDATE MODELS_FETCH LSP_DOWNLOAD DEFAULT_PLUGINS CLAUDE_CODE_SKILLS"
+        return {f"OPENCODE_DISABLE_{name}": "1" for name in off.split()}
+
+
+class Codex(Agent):
+    name = "codex"
+
+    def furnish(self, place: Workplace, origin: str, window: int = LARGE_WINDOW) -> None:
+        settings = f"""\
+model = "{MODEL}"
+model_provider = "quay"
+model_context_window = {window}
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[model_providers.quay]
+name = "Quay"
+base_url = "{origin}/v1"
+env_key = "QUAY_KEY"
+wire_api = "responses"
+
+[analytics]
+enabled = false
+
+[projects."{place.project}"]
+trust_level = "trusted"
+"""
+        _write(place.home / ".codex/config.toml", settings)
+
+    def command(self, place: Workplace, origin: str, task: str, *, goes_on: bool) -> Sequence[str | Path]:
+        program = PACKAGES / "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
+        return [program, "exec", *(["resume", "--last"] if goes_on else []), task]
+
+    def variables(self, origin: str) -> dict[str, str]:
+        return {"QUAY_KEY": KEY}
+
+
+class ClaudeCode(Agent):
+    name = "claude_code"
+
+    def furnish(self, place: Workplace, origin: str, window: int = LARGE_WINDOW) -> None:
+        place.home.mkdir(parents=True, exist_ok=True)
+
+    def command(self, place: Workplace, origin: str, task: str, *, goes_on: bool) -> Sequence[str | Path]:
+        program = PACKAGES / "@anthropic-ai/claude-code-linux-x64/claude"
+        return [program, "-p", "--dangerously-skip-permissions", *(["--continue"] if goes_on else []), task]
+
+    def variables(self, origin: str) -> dict[str, str]:
+        return {
+            "ANTHROPIC_BASE_URL": origin,
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_MODEL": MODEL,
+            "ANTHROPIC_SMALL_FAST_MODEL": MODEL,
+            "DISABLE_AUTO_COMPACT": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "IS_SANDBOX": "1",  # as root it wants to hear that nothing of the machine's is at stake
+        }
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Opencode(), Codex(), ClaudeCode())}
