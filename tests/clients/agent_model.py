@@ -19,13 +19,13 @@ from previously.testing.answer import Step as WireStep
 from previously.testing.answer import plan_steps as plan_wire_steps
 from previously.testing.bodies import INTERFACES, MESSAGES, PROMPT
 from previously.testing.server import _NOTHING
-from tests.clients.agent_work import DECISIONS, Step, plan_steps, write_call
+from tests.clients.agent_work import DECISIONS, Step, plan_steps, plan_talk, write_call
 
 MODEL = "quay-1"
 AROUND_TOKENS = 4
 
 _COUNTER = find_counter("o200k")
-_SUMMARY = re.compile(r"(detailed summary|CONTEXT CHECKPOINT COMPACTION|anchored summary|summarize the conversation)", re.I)
+_SUMMARY = re.compile(r"(detailed summary|CONTEXT CHECKPOINT COMPACTION|anchored summary|summarize this partial conversation)", re.I)
 """A client's own compaction, by words of its request."""
 
 Fields = dict[str, Any]
@@ -53,6 +53,7 @@ class AgentModel(ScriptedServer):
         self.seen: list[Seen] = []
         self._folder = folder
         self._steps: Iterator[Step] = plan_steps()
+        self._talk: Iterator[Step] = plan_talk()
         self._done = 0
         self._on_seen = on_seen
 
@@ -93,7 +94,8 @@ class AgentModel(ScriptedServer):
             return ScriptedAnswer(text=_answer_beside(seen.body), usage=usage)
         if seen.kind == "summary":
             return ScriptedAnswer(text=_summarise(seen.body), usage=usage)
-        step = next(self._steps, Step("There is nothing left to do."))
+        talks = not name_tools(seen.body)
+        step = next(self._talk if talks else self._steps, Step("There is nothing left to do."))
         if step.act is None:
             return ScriptedAnswer(text=step.text, usage=usage)
         self._done += 1
@@ -113,7 +115,8 @@ def tell_kind(body: Fields) -> str:
         return "summary"
     tools = name_tools(body)
     works = {"Edit", "edit", "exec_command", "shell_command", "shell"} & set(tools)
-    return "work" if works else "beside"
+    talks = not tools and "SEARCH/REPLACE" in _system_text(body)  # aider, whose tools are words
+    return "work" if works or talks else "beside"
 
 
 def name_tools(body: Fields) -> dict[str, set[str]]:

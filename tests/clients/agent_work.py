@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from previously.core.messages import ToolCall
-from tests.clients.workplace import part_path
+from tests.clients.workplace import part_path, write_part
 
 TASK_1 = (
     "Task one: change the quay from metres to millimetres. Read every part first, then change LENGTH_OF_PART in the "
@@ -25,7 +25,7 @@ TASKS = (TASK_1, TASK_2)
 
 DECISIONS = (
     "Decision D-17: lengths are whole millimetres in a constant, since floats drift when a crane adds them up.",
-    "Decision D-23: part_03.py stays in metres, because the rules forbid touching it.",
+    "Decision D-23: the third part stays in metres, because the rules forbid touching it.",
 )
 """What the model decides in the first task, said beside a call; memory must know it in the second."""
 
@@ -80,6 +80,41 @@ def plan_steps() -> Iterator[Step]:
         yield Step("I write a decision down.", Run(f"echo {shlex.quote(decision)} >> NOTES.md"))
     yield Step("And I look at the whole.", Run("cat NOTES.md && git status --short"))
     yield Step(DONE[1])
+
+
+TALK_1 = (TASK_1, *(f"Now function {number} of part 5, and say how you do it." for number in range(5, 23)))
+TALK_2 = (TASK_2, *(f"And once more function {number}: is it well?" for number in range(5, 12)))
+TALKS = {TASK_1: TALK_1, TASK_2: TALK_2}
+"""The tasks as a person types them to a client without tools, which works only while it is spoken to."""
+
+_REASONS = (
+    "The constant is read by every function of the file, so one line changes them all.",
+    "No caller has to change, since the names stay and the unit is told in the constant alone.",
+    "A crane adds many lengths up, and whole numbers stay exact however many there are.",
+    "The fender and the bollard are measured from the same edge, which the constant stands for.",
+    "If a test of the harbour fails now, it compared metres with millimetres before as well.",
+)
+
+
+def plan_talk() -> Iterator[Step]:
+    """Both tasks for a client without tools: an edit for each function as a block in the reply, and many words around it."""
+    yield Step(f"I have read the parts. {DECISIONS[0]} {DECISIONS[1]}")
+    for number in range(5, 23):
+        yield Step(f"{_explain(number, 40)}\n\n{_write_block(number)}")
+    yield Step(f"NOTES.md would say what was decided. {DONE[0]}")
+    for number in range(5, 12):
+        yield Step(f"Function {number} is well. {_explain(number, 10)}")
+
+
+def _explain(number: int, sentences: int) -> str:
+    return " ".join(f"{_REASONS[(number + at) % 5]} That is reason {at + 1} for function {number}." for at in range(sentences))
+
+
+def _write_block(function: int) -> str:
+    """An edit of one function of part 5, the only file in the chat: of a file that is named, aider adds the whole."""
+    old = next(line for line in write_part(5).splitlines() if f"_{function}(" in line)
+    new = old.replace("spare: int = ", "spare: int = 1_000 * ")
+    return f"{part_path(5)}\n```python\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n```\n"
 
 
 def write_call(act: Read | Edit | Run, tools: dict[str, set[str]], call_id: str, folder: str) -> ToolCall:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.clients.agent_model import MODEL
+from tests.clients.agent_work import TALKS
 from tests.clients.sillytavern import CLIENTS
-from tests.clients.workplace import KEY, Workplace
+from tests.clients.workplace import KEY, Workplace, part_path
 
 PACKAGES = CLIENTS / "node_modules"
 LARGE_WINDOW = 1_000_000
@@ -49,13 +50,18 @@ class Agent:
     def variables(self, origin: str) -> dict[str, str]:
         return {}
 
+    def typed(self, task: str) -> str:
+        """What is typed while it runs; nothing where the command says all."""
+        return ""
+
     async def run(self, place: Workplace, origin: str, task: str, *, goes_on: bool) -> Spoken:
         """Start it, wait until it has ended, and return what it said."""
-        log = place.home / "said.log"
-        with log.open("wb") as written:
+        log, typed = place.home / "said.log", place.home / "typed.txt"
+        typed.write_text(self.typed(task), "utf-8")
+        with log.open("wb") as written, typed.open("rb") as keyboard:
             process = await asyncio.create_subprocess_exec(
                 *map(str, self.command(place, origin, task, goes_on=goes_on)), cwd=place.project, start_new_session=True,
-                stdin=asyncio.subprocess.DEVNULL, stdout=written, stderr=written,
+                stdin=keyboard, stdout=written, stderr=written,
                 env=place.environment(**self.variables(origin)),
             )  # fmt: skip
         try:
@@ -162,9 +168,33 @@ class ClaudeCode(Agent):
         }
 
 
+class Aider(Agent):
+    name = "aider"
+
+    def furnish(self, place: Workplace, origin: str, window: int = LARGE_WINDOW) -> None:
+        told = {"max_input_tokens": window, "max_output_tokens": 4_000, "litellm_provider": "openai", "mode": "chat"}
+        _write(place.home / "models.json", json.dumps({f"openai/{MODEL}": told}))
+
+    def command(self, place: Workplace, origin: str, task: str, *, goes_on: bool) -> Sequence[str | Path]:
+        switched_off = "show-model-warnings check-update gitignore suggest-shell-commands auto-lint pretty fancy-input"
+        return [
+            CLIENTS / "aider/bin/aider", "--model", f"openai/{MODEL}", "--weak-model", f"openai/{MODEL}",
+            "--edit-format", "diff", "--model-metadata-file", place.home / "models.json", "--yes-always",
+            "--analytics-disable", *(f"--no-{name}" for name in switched_off.split()),
+            "--max-chat-history-tokens", str(LARGE_WINDOW), *(["--restore-chat-history"] if goes_on else []),
+            "--read", "AGENTS.md", "--file", part_path(5),
+        ]  # fmt: skip
+
+    def typed(self, task: str) -> str:
+        return "".join(f"{line}\n" for line in TALKS.get(task, (task,)))
+
+    def variables(self, origin: str) -> dict[str, str]:
+        return {"OPENAI_API_BASE": f"{origin}/v1", "OPENAI_API_KEY": KEY, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
 
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Opencode(), Codex(), ClaudeCode())}
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Opencode(), Codex(), ClaudeCode(), Aider())}
