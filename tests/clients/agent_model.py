@@ -25,7 +25,9 @@ MODEL = "quay-1"
 AROUND_TOKENS = 4
 
 _COUNTER = find_counter("o200k")
-_SUMMARY = re.compile(r"(detailed summary|CONTEXT CHECKPOINT COMPACTION|anchored summary|summarize this partial conversation)", re.I)
+_SUMMARY = re.compile(
+    r"create a detailed summary|CONTEXT CHECKPOINT COMPACTION|context summarization agent|ummarize this partial conversation"
+)
 """A client's own compaction, by words of its request."""
 
 Fields = dict[str, Any]

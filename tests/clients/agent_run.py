@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from previously import Memory
 from tests.clients.agent_model import AgentModel, Seen
 from tests.clients.agent_work import TASKS
 from tests.clients.agents import Agent, Spoken
@@ -33,8 +34,8 @@ class AgentRun:
     heads: list[bytes] = field(default_factory=list)
     """The heads of the answers that the client got."""
     database: Path | None = None
-    task_begins: list[int] = field(default_factory=list)
-    """The number of events before each task."""
+    stories: dict[str, str] = field(default_factory=dict)
+    """The stories in the store at the end, each with its preset."""
 
     @property
     def sent(self) -> list[Sent]:
@@ -80,7 +81,6 @@ async def run_agent(
         tap = await open_things.enter_async_context(tapped(lambda: port, run.events.append))
         agent.furnish(run.place, tap.origin, *([client_window] if client_window else []))
         for number, task in enumerate(tasks):
-            run.task_begins.append(len(run.events))
             async with AsyncExitStack() as one_task:
                 if run.database is not None:
                     proxy = await one_task.enter_async_context(
@@ -92,4 +92,9 @@ async def run_agent(
                     await proxy.stop()
                     run.logs.append(proxy.written())
         run.heads = tap.answers
+    if run.database is not None:
+        async with await Memory.open(run.database) as memory:
+            for info in await memory.stories():
+                story = await memory.story(info.name, create=False)
+                run.stories[info.name] = str((await story.settings()).get("preset", ""))
     return run

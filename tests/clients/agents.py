@@ -174,6 +174,7 @@ class Aider(Agent):
     def furnish(self, place: Workplace, origin: str, window: int = LARGE_WINDOW) -> None:
         told = {"max_input_tokens": window, "max_output_tokens": 4_000, "litellm_provider": "openai", "mode": "chat"}
         _write(place.home / "models.json", json.dumps({f"openai/{MODEL}": told}))
+        _write(place.home / ".aider.conf.yml", f"max-chat-history-tokens: {window // 4}\n")
 
     def command(self, place: Workplace, origin: str, task: str, *, goes_on: bool) -> Sequence[str | Path]:
         switched_off = "show-model-warnings check-update gitignore suggest-shell-commands auto-lint pretty fancy-input"
@@ -181,7 +182,7 @@ class Aider(Agent):
             CLIENTS / "aider/bin/aider", "--model", f"openai/{MODEL}", "--weak-model", f"openai/{MODEL}",
             "--edit-format", "diff", "--model-metadata-file", place.home / "models.json", "--yes-always",
             "--analytics-disable", *(f"--no-{name}" for name in switched_off.split()),
-            "--max-chat-history-tokens", str(LARGE_WINDOW), *(["--restore-chat-history"] if goes_on else []),
+            *(["--restore-chat-history"] if goes_on else []),
             "--read", "AGENTS.md", "--file", part_path(5),
         ]  # fmt: skip
 
