@@ -19,7 +19,7 @@ from previously.testing.answer import Step as WireStep
 from previously.testing.answer import plan_steps as plan_wire_steps
 from previously.testing.bodies import INTERFACES, MESSAGES, PROMPT
 from previously.testing.server import _NOTHING
-from tests.clients.agent_work import DECISIONS, Step, plan_steps, plan_talk, write_call
+from tests.clients.agent_work import DECISIONS, TALK_1, TALK_2, Step, plan_steps, plan_talk, write_call
 
 MODEL = "quay-1"
 AROUND_TOKENS = 4
@@ -29,6 +29,13 @@ _SUMMARY = re.compile(
     r"create a detailed summary|CONTEXT CHECKPOINT COMPACTION|context summarization agent|ummarize this partial conversation"
 )
 """A client's own compaction, by words of its request."""
+
+_AT_WORK = {"Edit", "edit", "exec_command", "shell_command", "shell"}
+"""Tools of an agent: whoever offers one of them has work to be done."""
+
+_TALK = (*TALK_1, *TALK_2)
+_BESIDE = re.compile(r"### Task:|You are a title generator|Git commit message")
+"""What clients ask beside the talk, though words of the talk stand in it."""
 
 Fields = dict[str, Any]
 
@@ -96,8 +103,7 @@ class AgentModel(ScriptedServer):
             return ScriptedAnswer(text=_answer_beside(seen.body), usage=usage)
         if seen.kind == "summary":
             return ScriptedAnswer(text=_summarise(seen.body), usage=usage)
-        talks = not name_tools(seen.body)
-        step = next(self._talk if talks else self._steps, Step("There is nothing left to do."))
+        step = next(self._steps if _AT_WORK & set(name_tools(seen.body)) else self._talk, Step("There is nothing left to do."))
         if step.act is None:
             return ScriptedAnswer(text=step.text, usage=usage)
         self._done += 1
@@ -115,10 +121,10 @@ def tell_kind(body: Fields) -> str:
     newest = _newest_user_text(body)
     if _SUMMARY.search(newest) or _SUMMARY.search(_system_text(body)[:2_000]):
         return "summary"
-    tools = name_tools(body)
-    works = {"Edit", "edit", "exec_command", "shell_command", "shell"} & set(tools)
-    talks = not tools and "SEARCH/REPLACE" in _system_text(body)  # aider, whose tools are words
-    return "work" if works or talks else "beside"
+    tools = set(name_tools(body))
+    beside = _BESIDE.search(f"{newest}\n{_system_text(body)[:2_000]}")
+    talks = any(line in newest for line in _TALK) and not beside
+    return "work" if tools & _AT_WORK or talks else "beside"
 
 
 def name_tools(body: Fields) -> dict[str, set[str]]:
@@ -204,6 +210,11 @@ def _system_text(body: Fields) -> str:
 
 def _answer_beside(body: Fields) -> str:
     """Answer a title, a tag, a check of a quota: short words that fit any of them."""
+    newest = _newest_user_text(body)
+    if "### Task:" in newest:  # Open WebUI
+        if "follow_ups" in newest:
+            return json.dumps({"follow_ups": ["What of the third part?", "How exact is a crane?"]})
+        return json.dumps({"tags": ["Harbour", "Units"]} if '"tags"' in newest else {"title": "The quay in millimetres"})
     wanted = json.dumps(body.get("output_config") or body.get("response_format") or body.get("text") or {})
     if '"title"' in wanted:
         return json.dumps({"title": "The quay in millimetres", "branch": "quay-in-millimetres"})

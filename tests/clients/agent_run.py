@@ -14,12 +14,10 @@ from pathlib import Path
 from previously import Memory
 from tests.clients.agent_model import AgentModel, Seen
 from tests.clients.agent_work import TASKS
-from tests.clients.agents import Agent, Spoken
+from tests.clients.agent import LARGE_WINDOW, Agent, Spoken
 from tests.clients.tap import Sent, tapped
 from tests.clients.workplace import Workplace, make_workplace
 from tests.end_to_end.server.running import running_proxy
-
-WINDOW = 32_000
 
 
 @dataclass
@@ -27,6 +25,8 @@ class AgentRun:
     """What a run left behind."""
 
     place: Workplace
+    window: int | None = None
+    """That of the model."""
     events: list[Sent | Seen] = field(default_factory=list)
     spoken: list[Spoken] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
@@ -65,13 +65,13 @@ async def run_agent(
     folder: Path,
     *,
     through_proxy: bool,
-    window: int | None = WINDOW,
     tasks: tuple[str, ...] = TASKS,
-    client_window: int | None = None,
+    client_window: int = LARGE_WINDOW,
     **options: object,
 ) -> AgentRun:
-    """Let an agent do the tasks in `folder`. Directly the upstream has no window unless it is given."""
-    run = AgentRun(make_workplace(folder))
+    """Let an agent do the tasks in `folder`. Directly the model reads all that it is sent."""
+    window = agent.window if through_proxy else None
+    run = AgentRun(make_workplace(folder), window)
     run.database = folder / "stories.db" if through_proxy else None
     async with AsyncExitStack() as open_things:
         model = AgentModel(window, folder=str(run.place.project), on_seen=run.events.append)
@@ -79,7 +79,7 @@ async def run_agent(
         port = model.port
 
         tap = await open_things.enter_async_context(tapped(lambda: port, run.events.append))
-        agent.furnish(run.place, tap.origin, *([client_window] if client_window else []))
+        agent.furnish(run.place, tap.origin, client_window)
         for number, task in enumerate(tasks):
             async with AsyncExitStack() as one_task:
                 if run.database is not None:

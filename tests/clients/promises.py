@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tests.clients.agent_model import Seen, count_body, messages_of, texts_of, user_texts
-from tests.clients.agent_run import WINDOW, AgentRun
+from tests.clients.agent_run import AgentRun
 from tests.clients.agent_work import TALK_1, TALK_2, TASK_2
 from tests.clients.tap import Sent
 from tests.clients.workplace import RULES
@@ -23,15 +23,15 @@ _ATTACHED = re.compile(r"\n*<recalled>.*?</recalled>\n*", re.S)
 
 def keep_the_window(run: AgentRun) -> list[str]:
     """Nothing over the window reaches the upstream: it would have to be refused and sent again."""
-    return [f"{seen.tokens} tokens were sent" for seen in run.seen if seen.tokens > WINDOW]
+    return [f"{seen.tokens} tokens were sent" for seen in run.seen if seen.tokens > _window(run)]
 
 
 def use_the_window(run: AgentRun) -> list[str]:
     """Once the client's list is larger than the window, what is sent fills most of it."""
     shares = [
-        (number, seen.tokens / WINDOW)
+        (number, seen.tokens / _window(run))
         for number, (sent, seen) in enumerate(run.pairs())
-        if count_body(sent.body) > WINDOW
+        if count_body(sent.body) > _window(run)
     ]
     assert shares, "the window never was full"
     return [f"request {number} uses {share:.0%}" for number, share in shares if share < LEAST_USED]
@@ -122,11 +122,15 @@ def name_the_story(run: AgentRun) -> list[str]:
     return [name for name in run.stories if not re.search(r"quay|project|metres|Task one", name)]
 
 
-def work_as_an_agent(run: AgentRun) -> list[str]:
-    """A conversation with calls of tools has the preset for agents."""
-    (sent, _), *_ = run.pairs()
+def choose_the_preset(run: AgentRun) -> list[str]:
+    """A conversation with calls of tools has the preset for agents; one that only could call some has not."""
+    *_, (sent, _) = run.pairs()
+    calls = any(
+        message.get("tool_calls") or message.get("type") == "function_call" or "tool_use" in str(message.get("content"))
+        for message in messages_of(sent.body)
+    )
     preset = next(iter(run.stories.values()), "")
-    return [f"the preset is {preset!r}"] if sent.body.get("tools") and preset != "agent" else []
+    return [f"the preset is {preset!r}"] if calls != (preset == "agent") else []
 
 
 def newest_request(sent: Sent) -> str:
@@ -135,6 +139,11 @@ def newest_request(sent: Sent) -> str:
         if any(request in text for request in _REQUESTS):
             return text
     raise AssertionError("the client sent no request of ours")
+
+
+def _window(run: AgentRun) -> int:
+    assert run.window is not None, "directly there is no window to keep"
+    return run.window
 
 
 def _second_task(run: AgentRun) -> Iterator[tuple[int, Seen]]:
@@ -161,5 +170,5 @@ PROMISES = (
     degrade_nothing,
     keep_one_story,
     name_the_story,
-    work_as_an_agent,
+    choose_the_preset,
 )

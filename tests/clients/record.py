@@ -27,7 +27,7 @@ from tests.clients.workplace import KEY, RULES, Workplace
 
 FOLDER = Path(__file__).parent / "recorded"
 SMALL_WINDOW = 40_000
-"""At this window each client has to compact within the first task."""
+"""At this window each agent has to compact within the first task."""
 
 PROJECT = "/quay"
 """Where the project lies in recordings."""
@@ -158,23 +158,18 @@ def save(client: str, requests: Iterable[Recorded]) -> int:
 async def record(client: str, folder: Path) -> int:
     """Let a client work directly, through the proxy, and with a window so small that it compacts by itself."""
     agent = AGENTS[client]
-    direct = await run_agent(agent, folder / "direct", through_proxy=False, window=None)
+    direct = await run_agent(agent, folder / "direct", through_proxy=False)
     behind = await run_agent(agent, folder / "proxy", through_proxy=True)
-    tasks = (TASK_1, "/compact", TASK_2) if client == "claude_code" else (TASK_1,)
-    small = await run_agent(
-        agent, folder / "small", through_proxy=False, window=None, tasks=tasks, client_window=SMALL_WINDOW
-    )
-    for run in (direct, behind, small):
+    runs = [direct, behind]
+    if client != "open_webui":  # which has no window of its own
+        tasks = (TASK_1, "/compact", TASK_2) if client == "claude_code" else (TASK_1,)
+        small = {"tasks": tasks, "client_window": SMALL_WINDOW}
+        runs.append(await run_agent(agent, folder / "small", through_proxy=False, **small))
+        assert any(seen.kind == "summary" for seen in runs[-1].seen), "the client did not compact"
+    for run in runs:
         assert all(spoken.code == 0 for spoken in run.spoken), run.spoken[-1].output[-2_000:]
-    assert any(seen.kind == "summary" for seen in small.seen), "the client did not compact"
-    return save(
-        client,
-        [
-            *redact_run(direct, {"sent": "direct"}),
-            *redact_run(behind, {"sent": "to_proxy", "seen": "upstream"}),
-            *redact_run(small, {"sent": "compaction"}),
-        ],
-    )
+    ways = ({"sent": "direct"}, {"sent": "to_proxy", "seen": "upstream"}, {"sent": "compaction"})
+    return save(client, [request for run, names in zip(runs, ways, strict=False) for request in redact_run(run, names)])
 
 
 def redact_run(run: AgentRun, ways: dict[str, str]) -> Iterator[Recorded]:

@@ -50,10 +50,9 @@ async def tapped(find_port: Callable[[], int], note: Callable[[Sent], None]) -> 
         except OSError:
             writer.close()
             return
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            async with asyncio.TaskGroup() as group:
-                group.create_task(_pass_requests(reader, to_server, note))
-                group.create_task(_pass_answers(behind, writer, tap.answers))
+        # Either side may go away at any time: that is its affair, and ends the other way too.
+        ways = _pass_requests(reader, to_server, note), _pass_answers(behind, writer, tap.answers)
+        await asyncio.gather(*ways, return_exceptions=True)
         writer.close()
         to_server.close()
 
