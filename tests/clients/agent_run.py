@@ -92,9 +92,14 @@ async def run_agent(
                     await proxy.stop()
                     run.logs.append(proxy.written())
         run.heads = tap.answers
-    if run.database is not None:
-        async with await Memory.open(run.database) as memory:
-            for info in await memory.stories():
-                story = await memory.story(info.name, create=False)
-                run.stories[info.name] = str((await story.settings()).get("preset", ""))
+    run.stories = await read_stories(run.database)
     return run
+
+
+async def read_stories(database: Path | None) -> dict[str, str]:
+    """Return the names of all stories, each with its preset."""
+    if database is None:
+        return {}
+    async with await Memory.open(database) as memory:
+        stories = [await memory.story(info.name, create=False) for info in await memory.stories()]
+        return {story.name: str((await story.settings()).get("preset", "")) for story in stories}
