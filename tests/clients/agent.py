@@ -54,8 +54,8 @@ class Agent:
         typed.write_text(self.typed(task), "utf-8")
         with log.open("wb") as written, typed.open("rb") as keyboard:
             process = await asyncio.create_subprocess_exec(
-                *map(str, self.command(place, origin, task, goes_on=goes_on)), cwd=place.project, start_new_session=True,
-                stdin=keyboard, stdout=written, stderr=written,
+                *map(str, self.command(place, origin, task, goes_on=goes_on)), cwd=place.project,
+                start_new_session=True, stdin=keyboard, stdout=written, stderr=written,
                 env=place.environment(**self.variables(origin)),
             )  # fmt: skip
         try:

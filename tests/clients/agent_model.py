@@ -1,8 +1,8 @@
 """The upstream of real agents: it plays the model from a script, counts real tokens and looks closely at every body.
 
-Tokens are counted by OpenAI's vocabulary `o200k` (package `rs-bpe`): every text, call, result and definition of a tool in
-the body, and four tokens around each message. Usage is told as counted. A body over the window gets the provider's own
-error, a body with a call or a result that stands alone is refused as the official APIs do.
+Tokens are counted by OpenAI's vocabulary `o200k` (package `rs-bpe`): every text, call, result and definition of a tool
+in the body, and four tokens around each message. Usage is told as counted. A body over the window gets the provider's
+own error, a body with a call or a result that stands alone is refused as the official APIs do.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ AROUND_TOKENS = 4
 
 _COUNTER = find_counter("o200k")
 _SUMMARY = re.compile(
-    r"create a detailed summary|CONTEXT CHECKPOINT COMPACTION|context summarization agent|ummarize this partial conversation"
+    r"create a detailed summary|CONTEXT CHECKPOINT COMPACTION|context summarization agent"
+    r"|ummarize this partial conversation"
 )
 """A client's own compaction, by words of its request."""
 
@@ -57,7 +58,9 @@ class Seen:
 class AgentModel(ScriptedServer):
     """Serves while it is entered. `seen` holds every request for an answer, `others` what else was asked."""
 
-    def __init__(self, window_tokens: int | None, *, folder: str, on_seen: Callable[[Seen], None] | None = None) -> None:
+    def __init__(
+        self, window_tokens: int | None, *, folder: str, on_seen: Callable[[Seen], None] | None = None
+    ) -> None:
         super().__init__(self._play, kind="openai", model=MODEL, window_tokens=window_tokens)
         self.seen: list[Seen] = []
         self._folder = folder
@@ -103,7 +106,9 @@ class AgentModel(ScriptedServer):
             return ScriptedAnswer(text=_answer_beside(seen.body), usage=usage)
         if seen.kind == "summary":
             return ScriptedAnswer(text=_summarise(seen.body), usage=usage)
-        step = next(self._steps if _AT_WORK & set(name_tools(seen.body)) else self._talk, Step("There is nothing left to do."))
+        step = next(
+            self._steps if _AT_WORK & set(name_tools(seen.body)) else self._talk, Step("There is nothing left to do.")
+        )
         if step.act is None:
             return ScriptedAnswer(text=step.text, usage=usage)
         self._done += 1
@@ -214,7 +219,9 @@ def _answer_beside(body: Fields) -> str:
     if "### Task:" in newest:  # Open WebUI
         if "follow_ups" in newest:
             return json.dumps({"follow_ups": ["What of the third part?", "How exact is a crane?"]})
-        return json.dumps({"tags": ["Harbour", "Units"]} if '"tags"' in newest else {"title": "The quay in millimetres"})
+        return json.dumps(
+            {"tags": ["Harbour", "Units"]} if '"tags"' in newest else {"title": "The quay in millimetres"}
+        )
     wanted = json.dumps(body.get("output_config") or body.get("response_format") or body.get("text") or {})
     if '"title"' in wanted:
         return json.dumps({"title": "The quay in millimetres", "branch": "quay-in-millimetres"})

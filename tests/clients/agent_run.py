@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from previously import Memory
+from tests.clients.agent import LARGE_WINDOW, Agent, Spoken
 from tests.clients.agent_model import AgentModel, Seen
 from tests.clients.agent_work import TASKS
-from tests.clients.agent import LARGE_WINDOW, Agent, Spoken
 from tests.clients.tap import Sent, tapped
 from tests.clients.workplace import Workplace, make_workplace
 from tests.end_to_end.server.running import running_proxy
@@ -67,7 +67,6 @@ async def run_agent(
     through_proxy: bool,
     tasks: tuple[str, ...] = TASKS,
     client_window: int = LARGE_WINDOW,
-    **options: object,
 ) -> AgentRun:
     """Let an agent do the tasks in `folder`. Directly the model reads all that it is sent."""
     window = agent.window if through_proxy else None
@@ -84,7 +83,7 @@ async def run_agent(
             async with AsyncExitStack() as one_task:
                 if run.database is not None:
                     proxy = await one_task.enter_async_context(
-                        running_proxy(model.base_url, db=run.database, window=window, **{"memory": "builtin", **options})
+                        running_proxy(model.base_url, db=run.database, window=window, memory="builtin")
                     )
                     port = proxy.port
                 run.spoken.append(await agent.run(run.place, tap.origin, task, goes_on=number > 0))

@@ -1,4 +1,4 @@
-"""What the scripted model does as an agent: two tasks of sixty calls of tools, said in the words of each client's tools.
+"""The work of the scripted model as an agent: two tasks of sixty calls of tools, in the words of each client's tools.
 
 `Read`, `Edit` and `Run` are what an agent does; `write_call` says it in the tools that a request offers.
 """
@@ -97,7 +97,7 @@ _REASONS = (
 
 
 def plan_talk() -> Iterator[Step]:
-    """Both tasks for a client without tools: an edit for each function as a block in the reply, and many words around it."""
+    """Both tasks for a client without tools: edits as blocks in the replies, and many words around them."""
     yield Step(f"I have read the parts. {DECISIONS[0]} {DECISIONS[1]}")
     for number in range(5, 23):
         yield Step(f"{_explain(number, 40)}\n\n{_write_block(number)}")
@@ -107,7 +107,9 @@ def plan_talk() -> Iterator[Step]:
 
 
 def _explain(number: int, sentences: int) -> str:
-    return " ".join(f"{_REASONS[(number + at) % 5]} That is reason {at + 1} for function {number}." for at in range(sentences))
+    return " ".join(
+        f"{_REASONS[(number + at) % 5]} That is reason {at + 1} for function {number}." for at in range(sentences)
+    )
 
 
 def _write_block(function: int) -> str:
@@ -121,9 +123,13 @@ def write_call(act: Read | Edit | Run, tools: dict[str, set[str]], call_id: str,
     """Say it in the tools that there are: `tools` holds the names of each one's parameters. `folder` is the project's,
     for tools that want whole paths."""
     if "Read" in tools:  # Claude Code
-        return ToolCall(call_id, *_in_named_tools(act, ("Read", "Edit", "Bash"), "file_path old_string new_string", folder))
+        return ToolCall(
+            call_id, *_in_named_tools(act, ("Read", "Edit", "Bash"), "file_path old_string new_string", folder)
+        )
     if "read" in tools and "edit" in tools:  # opencode
-        return ToolCall(call_id, *_in_named_tools(act, ("read", "edit", "bash"), "filePath oldString newString", folder))
+        return ToolCall(
+            call_id, *_in_named_tools(act, ("read", "edit", "bash"), "filePath oldString newString", folder)
+        )
     name = next(name for name in ("exec_command", "shell_command", "shell") if name in tools)  # Codex
     field = "cmd" if "cmd" in tools[name] else "command"
     command: str | list[str] = _write_command(act)

@@ -19,6 +19,7 @@ from tests.clients.workplace import KEY, Workplace, part_path
 
 PACKAGES = CLIENTS / "node_modules"
 
+
 class Opencode(Agent):
     name = "opencode"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 _RESERVED = (
-    "the room for an answer is taken off the window whole (half of it: 32,000 tokens are asked for), tools are learnt as "
-    "overhead and taken off once more, and a request that does not fit the rest goes on without memory"
+    "the room for an answer is taken off the window whole (half of it: 32,000 tokens are asked for), tools are learnt "
+    "as overhead and taken off once more, and a request that does not fit the rest goes on without memory"
 )
 _TOOLS_TWICE = "definitions of tools are learnt as overhead and taken off the window again"
 _NAME = "a story is named by the time or by the client's id"
@@ -25,7 +25,10 @@ FAULTS: dict[tuple[str, str], str] = {
     ("keep_the_environment", "codex"): "<environment_context> comes as a user's message and is folded like one",
     ("keep_the_environment", "claude_code"): "a system message inside `messages` is dropped when the list is cut",
     ("know_the_decisions", "claude_code"): _RESERVED,
-    ("say_nothing_in_the_users_name", "opencode"): "the request for a title has the session's id and becomes its first turn",
+    (
+        "say_nothing_in_the_users_name",
+        "opencode",
+    ): "the request for a title has the session's id and becomes its first turn",
     ("degrade_nothing", "claude_code"): _RESERVED,
     ("keep_one_story", "aider"): "each request for the message of a commit becomes a story",
     ("name_the_story", "opencode"): _NAME,

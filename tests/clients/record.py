@@ -2,8 +2,8 @@
 
 A recording holds requests under the way they went: `direct` (client to model), `to_proxy` and `upstream` (client to
 proxy, proxy to model), `compaction` (the client's own). Every value stands once, however many bodies have it. Keys and
-paths of the machine are replaced. The clients' own prompts are their makers' text: their words are replaced by others of
-the same length, and only what a program recognises them by stays (tags, opening words, names, ids, what is ours).
+paths of the machine are replaced. The clients' own prompts are their makers' text: their words are replaced by others
+of the same length, and only what a program recognises them by stays (tags, opening words, names, ids, what is ours).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _LISTS = ("messages", "input")
 _LEFT_OUT = {"host", "content-length", "connection", "accept-encoding"}
 
 _FILLERS = (
-    "able area back ball bank base bear best bird blue boat body book both call calm care city coal coat cold corn dark "
-    "date deep door east easy edge face fact fair fall farm fast field floor glass grain green horse house large light "
-    "metal month mouth music night north paper place plant point river round scale sense shape sheep shore sight smoke "
+    "able area back ball bank base bear best bird blue boat body book both call calm care city coal coat cold corn "
+    "dark date deep door east easy edge face fact fair fall farm fast field floor glass grain green horse house large "
+    "light metal month mouth music night north paper place plant point river round scale sense shape sheep shore sight smoke "
     "sound south space steel stone store table taste train voice water wheel white world young animal branch bridge "
     "butter button canvas carrot change circle cotton county danger degree desert detail doctor double dozens engine "
     "family farmer father finger flower forest friend garden handle island kettle letter market matter middle minute "
@@ -74,7 +74,8 @@ _KEPT = re.compile(
     r"|create a detailed summary|This session is being continued from a previous conversation that ran out of context\."
     r"|You are a context summarization agent\.|Here is the conversation so far:|What did we do so far\?"
     r"|Continue if you have next steps, or stop and ask for clarification|<command-name>[^<]*</command-name>"
-    r"|Note: \S+ was read before the last conversation was summarized|\[(User|Assistant|Assistant tool call|Tool result)\]:"
+    r"|Note: \S+ was read before the last conversation was summarized"
+    r"|\[(User|Assistant|Assistant tool call|Tool result)\]:"
     r"|Act as an expert software developer\.|\*?SEARCH/REPLACE( block)?\*?|[Ss]ummarize this partial conversation"
     r"|I switched to a new code base\. Please don't consider the above files or try to edit them any longer\."
     r"|Here are some READ ONLY files, provided for your reference\.|I have \*added these files to the chat\*"
@@ -92,7 +93,8 @@ _OUR_LINES = {
     if line.strip()
 }
 _OUR_CODE = re.compile(
-    r'^[\s\d:│+⋮-]*(def \w+_\d+\(|limit = |if limit|raise ValueError|return limit|LENGTH_OF_PART|"""|src/part_\d\d|diff --git|@@ )'
+    r"^[\s\d:│+⋮-]*(def \w+_\d+\(|limit = |if limit|raise ValueError|return limit|LENGTH_OF_PART"
+    r'|"""|src/part_\d\d|diff --git|@@ )'
 )
 _OUR_REASONS = re.compile(r"That is reason \d+ for function|Now function \d+ of part 5|And once more function \d+")
 _WORD = re.compile(r"[A-Za-z]{4,}")
@@ -163,8 +165,9 @@ async def record(client: str, folder: Path) -> int:
     runs = [direct, behind]
     if client != "open_webui":  # which has no window of its own
         tasks = (TASK_1, "/compact", TASK_2) if client == "claude_code" else (TASK_1,)
-        small = {"tasks": tasks, "client_window": SMALL_WINDOW}
-        runs.append(await run_agent(agent, folder / "small", through_proxy=False, **small))
+        runs.append(
+            await run_agent(agent, folder / "small", through_proxy=False, tasks=tasks, client_window=SMALL_WINDOW)
+        )
         assert any(seen.kind == "summary" for seen in runs[-1].seen), "the client did not compact"
     for run in runs:
         assert all(spoken.code == 0 for spoken in run.spoken), run.spoken[-1].output[-2_000:]
@@ -179,7 +182,14 @@ def redact_run(run: AgentRun, ways: dict[str, str]) -> Iterator[Recorded]:
             continue
         for request in getattr(run, name):
             if isinstance(request.body, dict):
-                yield redact(ways[name], getattr(request, "method", "POST"), request.path, request.headers, request.body, run.place)
+                yield redact(
+                    ways[name],
+                    getattr(request, "method", "POST"),
+                    request.path,
+                    request.headers,
+                    request.body,
+                    run.place,
+                )
 
 
 def redact(
@@ -194,7 +204,9 @@ def redact(
     whole = re.sub(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", "0" * 64, whole)  # the id of a device
     whole = re.sub(r"Linux \d+\.\d[\w.-]*", "Linux 6.1", whole)
     clean = json.loads(whole)
-    return Recorded(way, method, path, clean["headers"], {name: _blot_field(name, value) for name, value in clean["body"].items()})
+    return Recorded(
+        way, method, path, clean["headers"], {name: _blot_field(name, value) for name, value in clean["body"].items()}
+    )
 
 
 def _blot_field(name: str, value: Any) -> Any:
@@ -268,4 +280,4 @@ def _replace(match: re.Match[str]) -> str:
 if __name__ == "__main__":
     for named in sys.argv[1:] or list(AGENTS):
         with tempfile.TemporaryDirectory() as temporary:
-            print(f"{named}: {asyncio.run(record(named, Path(temporary)))} bytes")
+            sys.stdout.write(f"{named}: {asyncio.run(record(named, Path(temporary)))} bytes\n")

@@ -15,13 +15,13 @@ from tests.clients.workplace import Workplace
 from tests.end_to_end.server.running import running_proxy
 
 
-async def replay(client: str, folder: Path, *, window: int, first: int | None = None, **options: object) -> AgentRun:
+async def replay(client: str, folder: Path, *, window: int, first: int | None = None) -> AgentRun:
     """Send the first requests that a client sent directly, or all of them, through a proxy."""
     run = AgentRun(Workplace(Path(PROJECT), Path("/home/quay")), window)
     run.database = folder / "stories.db"
     async with (
         AgentModel(window, folder=PROJECT, on_seen=run.events.append) as model,
-        running_proxy(model.base_url, db=run.database, window=window, **{"memory": "builtin", **options}) as proxy,
+        running_proxy(model.base_url, db=run.database, window=window, memory="builtin") as proxy,
     ):
         for recorded in load(client, "direct")[:first]:
             if recorded.method != "POST":

@@ -1,4 +1,4 @@
-"""A tap on the line between a client and a server: every byte goes through, and each request is noted as it was sent."""
+"""A tap on the line between a client and a server: every byte goes through, and each request is noted as it was."""
 
 from __future__ import annotations
 

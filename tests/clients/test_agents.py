@@ -1,5 +1,5 @@
-"""Real coding agents through the proxy: sixty calls of tools, files of 20 KB, a window of 32,000, two tasks, and a restart
-of client and proxy between them. What does not hold yet is marked with the fault that is behind it."""
+"""Real clients through the proxy: sixty calls of tools, files of 20 KB, a window of 32,000, two tasks, and a restart of
+client and proxy between them. What does not hold yet is marked with the fault that is behind it."""
 
 from __future__ import annotations
 

@@ -101,5 +101,5 @@ def write_part(number: int) -> str:
 def _git(place: Workplace, *words: str) -> None:
     who = ["-c", "user.name=Quay", "-c", "user.email=quay@example.invalid"]
     # The same moment in every run: a commit's id stands in what some clients tell of the project.
-    dates = {name: "2026-01-02T03:04:05Z" for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")}
+    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-01-02T03:04:05Z")
     subprocess.run(["git", *who, *words], cwd=place.project, check=True, env=place.environment(**dates))

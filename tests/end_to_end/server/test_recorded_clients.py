@@ -1,8 +1,8 @@
-"""Real clients as they were recorded, played again through the proxy. `make test-clients` has the clients themselves."""
+"""Real clients as they were recorded, played again through the proxy. `make test-clients` has the real ones."""
 
 from __future__ import annotations
 
-import json
+import gzip
 import re
 from collections.abc import AsyncIterator, Callable
 
@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from tests.clients import promises
-from tests.clients.agent_model import user_texts
+from tests.clients.agent_model import texts_of
 from tests.clients.agent_run import AgentRun
 from tests.clients.agents import AGENTS
 from tests.clients.faults import mark_fault
@@ -43,12 +43,12 @@ Promise = Callable[[AgentRun], list[str]]
 
 @pytest.mark.parametrize("client", AGENTS)
 def test_a_recording_holds_nothing_of_this_machine_and_little_of_others(client: str) -> None:
-    assert (FOLDER / f"{client}.jsonl.gz").stat().st_size < LARGEST_BYTES
-    requests = load(client)
-    whole = "\n".join(json.dumps([request.headers, request.body], ensure_ascii=False) for request in requests)
+    packed = (FOLDER / f"{client}.jsonl.gz").read_bytes()
+    assert len(packed) < LARGEST_BYTES
+    whole = gzip.decompress(packed).decode()
     assert not re.findall(r"\bsk-\w|/root/|/tmp/(?!\w+`)|/work/|Bearer (?!KEY)", whole)
     assert not re.findall(r"https?://(?!json-schema\.org)[a-z]+\.[a-z]+", whole)
-    assert {request.way for request in requests} >= {"direct", "to_proxy", "upstream"}
+    assert all(f'{{"way": "{way}"' in whole for way in ("direct", "to_proxy", "upstream"))
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,8 @@ def test_a_recording_holds_nothing_of_this_machine_and_little_of_others(client: 
     ],
 )
 def test_a_recording_keeps_what_a_client_is_recognised_by(client: str, mark: str) -> None:
-    bodies = [request.body for request in load(client, "direct")]
-    assert any(mark in json.dumps(body, ensure_ascii=False).replace("\\n", "\n") for body in bodies)
-    assert all(user_texts(body) for body in bodies if body)
+    bodies = [request.body for request in load(client, "direct")[:6]]
+    assert any(mark in text for body in bodies for item in body.values() for text in texts_of(item))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=list(FIRST))
