@@ -19,6 +19,19 @@ FAULTS: dict[tuple[str, str], str] = {
     ("use_the_window", "codex"): _TOOLS_TWICE,
     ("use_the_window", "claude_code"): _RESERVED,
     ("use_the_window", "open_webui"): _TOOLS_TWICE,
+    ("leave_alone_what_fits", "claude_code"): _RESERVED,
+    (
+        "leave_alone_what_fits",
+        "opencode, compacted",
+    ): "the list after the client's own summary is cut to its last message",
+    ("keep_one_story", "claude_code, compacted"): "the list after the client's own summary becomes another story",
+    ("know_the_decisions_in_summaries", "claude_code, compacted"): _RESERVED,
+    (
+        "send_what_was_asked",
+        "opencode, compacted",
+    ): "the request for a summary has the session's id and gets its history",
+    ("two_projects", "aider"): "the messages before the talk are the same in every project",
+    ("two_projects", "codex"): "`session-id` is no header by which a conversation is known",
     ("keep_the_rules", "codex"): "AGENTS.md comes as a user's message and is folded like one",
     ("keep_the_rules", "claude_code"): "CLAUDE.md comes inside the first request and is cut away with it",
     ("keep_the_rules", "aider"): "files for reading come as a user's message and are folded like one",
@@ -43,8 +56,8 @@ FAULTS: dict[tuple[str, str], str] = {
 SOMETIMES: dict[tuple[str, str], str] = {
     ("use_the_window", "aider"): "the fold leaves less than the window holds",
     ("know_the_decisions", "opencode"): "without the preset for agents there is no brief",
-    ("know_the_decisions", "codex"): "the brief leaves decisions out",
     ("know_the_decisions", "aider"): "without tools there is no brief",
+    ("know_the_decisions", "open_webui"): "what an agent's brief keeps is left out of a chat with its preset",
     ("degrade_nothing", "open_webui"): "the proxy warns that the upstream seems to cut prompts",
 }
 

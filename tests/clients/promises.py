@@ -37,6 +37,16 @@ def use_the_window(run: AgentRun) -> list[str]:
     return [f"request {number} uses {share:.0%}" for number, share in shares if share < LEAST_USED]
 
 
+def leave_alone_what_fits(run: AgentRun) -> list[str]:
+    """A list that leaves much of the window free goes through with every message."""
+    return [
+        f"request {number} of {tokens} tokens: {len(messages_of(seen.body))} of {len(messages_of(sent.body))} messages"
+        for number, (sent, seen) in enumerate(run.pairs())
+        for tokens in [count_body(sent.body)]
+        if tokens <= LEAST_USED * _window(run) and len(messages_of(seen.body)) < len(messages_of(sent.body))
+    ]
+
+
 def keep_pairs_whole(run: AgentRun) -> list[str]:
     """Each call has its result, each result its call."""
     return [fault for seen in run.seen for fault in seen.faults if "call" in fault or "tool" in fault]
@@ -88,6 +98,28 @@ def know_the_decisions(run: AgentRun) -> list[str]:
         for decided in _DECIDED
         if decided not in _whole_text(seen)
     ]
+
+
+def know_the_decisions_in_summaries(run: AgentRun) -> list[str]:
+    """A client that asks for a summary of its own gets one of all that it sent, however much was left out."""
+    breaches: list[str] = []
+    for sent, event in zip(run.events, run.events[1:], strict=False):
+        if isinstance(sent, Sent) and isinstance(event, Seen) and event.kind == "summary":
+            whole, left = _whole_text(sent), _whole_text(event)
+            missing = [decided for decided in _DECIDED if decided in whole and decided not in left]
+            breaches += [f"{event.tokens} of {count_body(sent.body)} tokens, without: {decided}" for decided in missing]
+    return breaches
+
+
+def send_what_was_asked(run: AgentRun) -> list[str]:
+    """A request for a summary that fits goes through with nothing added: it says itself what to summarise."""
+    sizes = [
+        (count_body(sent.body), event.tokens)
+        for sent, event in zip(run.events, run.events[1:], strict=False)
+        if isinstance(sent, Sent) and isinstance(event, Seen) and event.kind == "summary"
+    ]
+    assert sizes, "the client asked for no summary"
+    return [f"{sent} tokens became {seen}" for sent, seen in sizes if sent <= LEAST_USED * _window(run) and seen > sent]
 
 
 def say_nothing_in_the_users_name(run: AgentRun) -> list[str]:
@@ -160,6 +192,7 @@ def _whole_text(request: Sent | Seen) -> str:
 PROMISES = (
     keep_the_window,
     use_the_window,
+    leave_alone_what_fits,
     keep_pairs_whole,
     keep_to_the_interface,
     keep_the_newest_request,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -17,6 +18,7 @@ from tests.clients.faults import mark_fault
 from tests.clients.promises import PROMISES
 from tests.clients.record import FOLDER, load
 from tests.clients.replay import replay
+from tests.effort import mark_slow
 
 LARGEST_BYTES = 300_000
 """Of a recording: ten of them are still a small part of the tree."""
@@ -27,6 +29,7 @@ FIRST = {"opencode": 8, "codex": 12, "claude_code": 6}
 EARLY = (
     promises.keep_the_window,
     promises.use_the_window,
+    promises.leave_alone_what_fits,
     promises.keep_pairs_whole,
     promises.keep_to_the_interface,
     promises.keep_the_newest_request,
@@ -91,3 +94,47 @@ def test_promises_of_both_tasks(whole: AgentRun, promise: Promise, request: pyte
     mark_fault(request, promise.__name__, request.node.callspec.params["whole"])
     breaches = promise(whole)
     assert not breaches, f"{len(breaches)}: {breaches[:5]}"
+
+
+COMPACTED = {"codex": 14, "opencode": 10, "claude_code": 47}
+"""So many requests of each client reach beyond its own compaction."""
+
+
+LATE = mark_slow("claude_code", reason="its compaction comes after forty requests")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["codex", "opencode", *LATE])
+async def compacted(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[AgentRun]:
+    client = request.param
+    folder, first = tmp_path_factory.mktemp(client), COMPACTED[client]
+    yield await replay(client, folder, window=AGENTS[client].window, first=first, way="compaction")
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        promises.know_the_decisions_in_summaries,
+        promises.send_what_was_asked,
+        promises.keep_one_story,
+        promises.leave_alone_what_fits,
+        promises.keep_the_window,
+    ],
+    ids=lambda promise: promise.__name__,
+)
+def test_promises_of_a_clients_own_compaction(
+    compacted: AgentRun, promise: Promise, request: pytest.FixtureRequest
+) -> None:
+    client = request.node.callspec.params["compacted"]
+    mark_fault(request, promise.__name__, f"{client}, compacted")
+    breaches = promise(compacted)
+    assert not breaches, f"{len(breaches)}: {breaches[:5]}"
+
+
+@pytest.mark.parametrize("client", ["opencode", "codex", "aider"])
+async def test_two_projects_are_two_stories(client: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The same words in two folders and two sessions: what was decided here does not hold there."""
+    mark_fault(request, "two_projects", client)
+    run = await replay(client, tmp_path, window=AGENTS[client].window, first=3, project="mill")
+    assert len({story for head in run.heads for story in re.findall(rb"x-previously-story: ([^\r\n]*)", head)}) == 2
