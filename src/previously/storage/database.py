@@ -20,6 +20,9 @@ class Database(Protocol):
     async def reading(self, owner: str, work: Callable[[Tables], T], /) -> T:
         """Work that reads, all of one moment."""
 
+    async def examining(self, owner: str, work: Callable[[Tables], T], /) -> T:
+        """Work that reads, all of one moment, also what the database itself knows to be damaged."""
+
     async def writing(self, key: StoryKey, work: Callable[[Tables], T], /) -> T:
         """Work that writes to a story: all of it is on disk when this returns, or nothing ever was."""
 

@@ -145,7 +145,7 @@ class Store:
     async def _check(self, owner: str, before: str, findings: Findings) -> Verified:
         from previously.storage.verify import check_books, check_story, check_strays
 
-        read = self.database.reading
+        read = self.database.examining
         await read(owner, lambda tables: check_books(tables.session, owner, findings))
         stories = await read(owner, lambda tables: [row.id for row in read_story_rows(tables.session, owner)])
         for story in stories:

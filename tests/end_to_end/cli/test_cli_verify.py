@@ -7,19 +7,19 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from previously.cli import verify
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
+from previously.storage.sqlite.page_checksums import connect
 from previously.storage.tables import Tables, path_writer
 from tests.contract.storage.verbs import SqliteVerbs
 from tests.end_to_end.cli.running import Cli
 
 
 def damage(path: Path, statement: str) -> None:
-    connection = apsw.Connection(str(path))
+    connection = connect(str(path))
     connection.execute(statement)
     connection.close()
 

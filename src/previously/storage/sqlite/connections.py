@@ -16,6 +16,7 @@ import apsw
 
 from previously.core.errors import StoreProblem
 from previously.storage.sqlite.file import SqliteFile
+from previously.storage.sqlite.page_checksums import explain_error
 from previously.storage.sqlite.writer import MOST_IN_GROUP, Writer
 from previously.storage.tables import Tables, make_tables
 from previously.storage.tables.records import StoryKey
@@ -49,6 +50,15 @@ class SqliteDatabase:
 
         return await self._run_in_thread(read)
 
+    async def examining(self, _owner: str, work: Callable[[Tables], T]) -> T:
+        """Work that reads, all of one moment, also what is on damaged pages."""
+
+        def read(file: SqliteFile) -> T:
+            with file.snapshot():
+                return work(make_tables(file))
+
+        return await self._run_apart(read, checks_pages=False)
+
     async def writing(self, _key: StoryKey, work: Callable[[Tables], T]) -> T:
         """Work that writes: on disk when this returns."""
         return await self._write(lambda tables: _stage_once(work, tables))
@@ -71,7 +81,7 @@ class SqliteDatabase:
 
     async def damage(self) -> list[str]:
         """Return the faults that SQLite finds in the file."""
-        return await self._run_apart(SqliteFile.damage)
+        return await self._run_apart(SqliteFile.damage, checks_pages=False)
 
     async def space(self) -> tuple[int, int] | None:
         """Bytes of the file, and how many of them are free."""
@@ -92,12 +102,12 @@ class SqliteDatabase:
         result: T = await self._writer.take(begin)
         return result
 
-    async def _run_apart(self, work: Callable[[SqliteFile], T]) -> T:
+    async def _run_apart(self, work: Callable[[SqliteFile], T], *, checks_pages: bool = True) -> T:
         """Work on the file as a whole, by a connection of its own, in no transaction."""
         self._check_open()
 
         def do() -> T:
-            file = SqliteFile(self._path)
+            file = SqliteFile(self._path, reads_only=not checks_pages, checks_pages=checks_pages)
             try:
                 return work(file)
             finally:
@@ -109,7 +119,7 @@ class SqliteDatabase:
         try:
             return await asyncio.wrap_future(self._readers.submit(work))
         except apsw.Error as error:
-            raise StoreProblem(f"The store could not do it: {error}.") from error
+            raise explain_error(error, self._path) from error
 
     def _open_reader(self) -> tuple[SqliteFile, Tables]:
         """This thread's own connection."""

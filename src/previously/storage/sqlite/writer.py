@@ -16,7 +16,6 @@ from typing import Any
 
 import apsw
 
-from previously.core.errors import StoreProblem
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.tables import Tables, make_tables
 
@@ -66,9 +65,7 @@ class WriterJob:
         """Answer the caller, if it still waits. Called by its event loop."""
         if self.future.done():
             return
-        if isinstance(self.error, apsw.Error):
-            self.future.set_exception(StoreProblem(f"The store could not do it: {self.error}."))
-        elif self.error is not None:
+        if self.error is not None:
             self.future.set_exception(self.error)
         else:
             self.future.set_result(self.result)
@@ -152,7 +149,7 @@ class Writer:
             if not self._file.in_transaction:
                 raise  # SQLite has undone all of it, what others did included
             self._file.undo_piece()
-            job.fail(error)
+            job.fail(self._file.explain(error))
         else:
             self._file.keep_piece()
 
@@ -179,7 +176,7 @@ class Writer:
             if job.from_its_beginning() and len(group) > 1:
                 self._keep_together(job, 1)
             else:
-                job.fail(error)
+                job.fail(self._file.explain(error))
                 _settle([job])
 
 
