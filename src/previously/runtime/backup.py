@@ -264,6 +264,10 @@ class CopiedStories(ABC):
         """The stories here; `BadInput` if they are of a kind that cannot be copied."""
 
     @abstractmethod
+    def _keeps_backups(self) -> bool:
+        """Return whether backups are made here at all."""
+
+    @abstractmethod
     def _new_file(self, path: Path) -> AbstractAsyncContextManager[WholeStories]:
         """A new store in a file, which is there, whole, after the block."""
 
@@ -299,6 +303,8 @@ class CopiedStories(ABC):
 
     async def backups(self) -> list[Backup]:
         """The backups that were made of these stories, the oldest first. Their files may be gone by now."""
+        if not self._keeps_backups():
+            return []
         return [made for made in await self._whole().backups() if made.path != THIS_FILE]
 
     async def restore(

@@ -46,7 +46,7 @@ class Database(Protocol):
 
     async def space(self) -> tuple[int, int] | None:
         """Return the bytes that the tables of all owners take, and how many of these are free; None where a server sees
-        to it."""
+        to it, or where there is no disk."""
 
     async def shrink(self) -> None:
         """Give free bytes back to the disk, where that is ours to do. Others who write wait meanwhile."""

@@ -109,7 +109,7 @@ MOST_STRAYS = 1_000
 """Rows of no story that are read: ten times the faults that are listed, the others are not even counted."""
 
 
-def check_story(session: Session, owner: str, story: int, before: str, findings: Findings) -> None:
+def check_story(session: Session, findings: Findings, owner: str, story: int, before: str) -> None:
     """Check all of one story. What was begun before that time and never published counts as garbage."""
     session.one("plan_for_copying", {})  # rows are read piece by piece here too
     rows = [row for row in read_story_rows(session, owner) if row.id == story]

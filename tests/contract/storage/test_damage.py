@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import psycopg
@@ -12,6 +14,8 @@ import pytest
 
 from previously import Draft, Memory, StoreProblem, message
 from previously.storage.sqlite import file, page_checksums
+from previously.storage.sqlite.connections import SqliteDatabase
+from previously.storage.tables import Tables
 from tests.contract.storage.postgres_server import shared_server
 from tests.crash.flipping_bits import find_last_change
 
@@ -93,10 +97,29 @@ async def test_words_that_were_changed_on_a_server_are_not_passed_on(tmp_path: P
 
 async def test_a_message_that_is_missing_on_a_path_is_damage(place: Path) -> None:
     with closing(page_checksums.connect(str(place))) as connection:
-        connection.execute("DELETE FROM path WHERE depth = 198 AND line = (SELECT min(line) FROM path)")
+        connection.execute("DELETE FROM path WHERE depth > 20 AND line = (SELECT min(line) FROM path)")
     memory = await Memory.open(place)
+    story = await memory.story("tale")
     with pytest.raises(StoreProblem, match="path of branch 'main' does not have each of messages"):
-        await (await memory.story("tale")).messages(-5)
+        await story.messages(-5)
+    with pytest.raises(StoreProblem, match="damaged"):
+        await story.view()
+    await memory.close()
+
+
+async def test_a_check_that_is_run_again_counts_what_it_finds_once(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = await Memory.open(place)
+    counted = (await memory.verify()).checked
+    examine = SqliteDatabase.examining
+
+    async def examine_twice(database: SqliteDatabase, owner: str, work: Callable[[Tables], Any]) -> Any:
+        await examine(database, owner, work)  # as after a connection that broke at its end
+        return await examine(database, owner, work)
+
+    monkeypatch.setattr(SqliteDatabase, "examining", examine_twice)
+    assert (await memory.verify()).checked == counted
     await memory.close()
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import apsw
 
 from previously.core.errors import StoreProblem
-from previously.storage.sqlite.file import SqliteFile
+from previously.storage.sqlite.file import IN_MEMORY_URI, SqliteFile
 from previously.storage.sqlite.page_checksums import explain_error
 from previously.storage.sqlite.writer import MOST_IN_GROUP, Writer
 from previously.storage.tables import Tables, make_tables
@@ -32,6 +32,7 @@ class SqliteDatabase:
 
     def __init__(self, path: str, *, most_in_group: int = MOST_IN_GROUP) -> None:
         self._path = path
+        self._is_in_memory = path.startswith(IN_MEMORY_URI)
         self._process = os.getpid()
         self._writer = Writer(SqliteFile(path), most_in_group)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="previously-reader")
@@ -40,7 +41,10 @@ class SqliteDatabase:
         self._closed = False
 
     async def reading(self, _owner: str, work: Callable[[Tables], T]) -> T:
-        """Work that reads, all of one moment."""
+        """Work that reads, all of one moment. In memory there is no WAL, and readers and writers would lock each other
+        out: there the writer reads too."""
+        if self._is_in_memory:
+            return await self._write(lambda tables: _stage_once(work, tables))
         self._check_open()
 
         def read() -> T:
@@ -52,6 +56,8 @@ class SqliteDatabase:
 
     async def examining(self, _owner: str, work: Callable[[Tables], T]) -> T:
         """Work that reads, all of one moment, also what is on damaged pages."""
+        if self._is_in_memory:
+            return await self.reading(_owner, work)
 
         def read(file: SqliteFile) -> T:
             with file.snapshot():
@@ -84,7 +90,9 @@ class SqliteDatabase:
         return await self._run_apart(SqliteFile.damage, checks_pages=False)
 
     async def space(self) -> tuple[int, int] | None:
-        """Bytes of the file, and how many of them are free."""
+        """Bytes of the file, and how many of them are free; None in memory, which takes none of a disk."""
+        if self._is_in_memory:
+            return None
         return await self._run_apart(SqliteFile.space)
 
     async def shrink(self) -> None:

@@ -79,6 +79,8 @@ class Writer:
         self._tables = make_tables(file)
         self._most = most_in_group
         self._queue: SimpleQueue[WriterJob | None] = SimpleQueue()
+        self._is_usable = True
+        """The connection can begin a transaction, as far as anybody knows."""
         self._last_group = 1
         self._last_commit_s = 0.0
         self._thread = threading.Thread(target=self._run, name="previously-writer", daemon=True)
@@ -113,6 +115,9 @@ class Writer:
         until, patience = now + GROUP_S, now + self._last_commit_s / 2
         job: WriterJob | None = first
         try:
+            if not self._is_usable:
+                self._file.reopen()
+                self._is_usable = True
             self._file.begin()
             while job is not None:
                 group.append(job)
@@ -132,11 +137,11 @@ class Writer:
         _settle(done for done in group if done.ended)
 
     def _give_up(self) -> None:
-        """Undo the transaction. Where even that fails, a new connection has none."""
+        """Undo the transaction. Where even that fails, a new connection has none: whoever writes next makes it."""
         try:
             self._file.rollback()
         except apsw.Error:
-            self._file.reopen()
+            self._is_usable = False
 
     def _attempt(self, job: WriterJob) -> None:
         if job.future.cancelled():
