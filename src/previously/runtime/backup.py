@@ -220,7 +220,7 @@ async def _find_there(
     for name, new in names.items():
         if new in taken:
             whole = looked[name] if name in looked else await watch.during(source.look(name, watch.step))
-            if whole.digest == (await watch.during(target.look(new, watch.step))).digest:
+            if whole.digest == await _find_digest(target, new, watch):
                 there[name] = whole
             else:
                 others.append(new)
@@ -228,6 +228,14 @@ async def _find_there(
         first = f"{others[0]!r}" if len(others) == 1 else f"{others[0]!r} and {len(others) - 1} more"
         raise NameTaken(f"{target.place} has another story named {first}; nothing was written: {advice}.")
     return there
+
+
+async def _find_digest(stories: WholeStories, name: str, watch: CopyWatch) -> str:
+    """The digest of a story; none if it is damaged: then it is not the same as any other, and may be set aside."""
+    try:
+        return (await watch.during(stories.look(name, watch.step))).digest
+    except StoreProblem:
+        return ""
 
 
 async def _check_undamaged(source: WholeStories, stories: Collection[Whole]) -> None:

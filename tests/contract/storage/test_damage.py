@@ -12,7 +12,7 @@ import apsw
 import psycopg
 import pytest
 
-from previously import Draft, Memory, StoreProblem, message
+from previously import BadInput, Draft, Memory, StoreProblem, message
 from previously.storage.sqlite import file, page_checksums
 from previously.storage.sqlite.connections import SqliteDatabase
 from previously.storage.tables import Tables
@@ -77,6 +77,21 @@ async def test_a_flipped_bit_in_a_message_is_named_and_the_rest_can_be_read(plac
     faults = {fault.where: fault.reason for fault in (await memory.verify()).faults}
     assert faults.pop("the file").endswith("(of entry) does not have its checksum")
     assert set(faults) == {"story 'tale', entry 21"}
+    await memory.close()
+
+
+async def test_a_damaged_story_is_brought_back_from_a_backup(place: Path, tmp_path: Path) -> None:
+    memory = await Memory.open(place)
+    await memory.backup(tmp_path / "backup.db")
+    await memory.close()
+    flip_in(place, b"Message 20: ")
+    memory = await Memory.open(place)
+    with pytest.raises(BadInput, match="--replace"):
+        await memory.restore(tmp_path / "backup.db", stories=["tale"])
+    await memory.restore(tmp_path / "backup.db", stories=["tale"], replace=True)
+    messages = await (await memory.story("tale")).messages()
+    assert [item.entry.message.text for item in messages] == list(map(tell, range(200)))
+    assert len(await memory.stories()) == 3, "the damaged one stands beside it"
     await memory.close()
 
 
