@@ -11,7 +11,6 @@ from previously.core.tokens import ESTIMATE, Counter
 from previously.models.tokenizers import find_counter
 from previously.settings import Layer, Origin, Settings, change_settings, resolve
 
-
 USAGE_VERSION = 2
 """Of what is kept of reports. Those of version 1 left out the schemas of tools, and so taught a count that is too
 high."""
