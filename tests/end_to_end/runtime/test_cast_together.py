@@ -17,7 +17,7 @@ from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.core.versions import Kind, Status
 from previously.story.story import Story
 from previously.testing.model import Scripted
-from tests.end_to_end.runtime.echoing import about, folder_of, kind_of, part
+from tests.end_to_end.runtime.echoing import about, kind_of, make_writer, part
 
 NAMES = ("Ada", "Bram", "Cleo", "Dov", "Esme", "Finn", "Greta", "Hugo", "Ines", "Jonas", "Kaja", "Liv", "Milo", "Nell",
          "Odalys", "Piet", "Quill", "Rosa", "Sven", "Tova")  # fmt: skip
@@ -51,7 +51,7 @@ async def opened(answer: Answer, settings: Settings = GAME) -> tuple[Memory, Sto
         return await found if isinstance(found, Awaitable) else found
 
     model = ScriptedModel(reply)
-    memory = await Memory.open(":memory:", settings=settings, folder=folder_of(model))
+    memory = await Memory.open(":memory:", settings=settings, writer=make_writer(model))
     return memory, await memory.story("tale"), model
 
 
