@@ -97,7 +97,9 @@ FAULTS: list[Scripted] = [
 ]
 
 
-@pytest.mark.parametrize("unlucky", [NAMES[7], *mark_slow(NAMES[0], NAMES[-1], reason="the first and the last of them")])
+@pytest.mark.parametrize(
+    "unlucky", [NAMES[7], *mark_slow(NAMES[0], NAMES[-1], reason="the first and the last of them")]
+)
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_one_that_fails_changes_nobody_else(unlucky: str, fault: Scripted) -> None:
     memory, story, model = await opened(lambda asked: learnt(asked, f"{about(asked)} owns a boat"))
