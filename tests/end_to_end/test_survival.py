@@ -30,8 +30,8 @@ def test_ours_keeps_most(length: int, quoted: int) -> None:
     assert set(methods) == set(METHODS)
     assert all(set(figures["by_kind"]) == set(GROUPS) for figures in methods.values())
     # Measured with 600 messages and seeds 5, 6 and 7: 100, 100 and 93 where a model that forgets writes and says where
-    # a scene ends; 86, 79 and 79 where we quote: no model names a scene's end, so a chapter has 240 messages and no more
-    # words for them. With 300 messages and seed 5: 100 and 57.
+    # a scene ends; 86, 79 and 79 where we quote: no model names a scene's end, so a chapter has 240 messages and no
+    # more words for them. With 300 messages and seed 5: 100 and 57.
     assert methods[OURS]["open_promises"] > 90
     assert methods[f"{OURS}, no model"]["open_promises"] > quoted
     others = [figures["total"] for name, figures in methods.items() if not name.startswith(OURS)]

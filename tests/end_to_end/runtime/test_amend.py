@@ -137,7 +137,7 @@ def test_a_model_that_keeps_removed_words_is_refused_and_the_chain_folded_again(
     assert "Zephyrine" not in live.text
 
 
-def test_a_model_that_is_down_leaves_the_built_in_folder_to_fold_again(
+def test_a_model_that_is_down_leaves_the_built_in_writer_to_fold_again(
     story: BlockingStory, listening: Listening
 ) -> None:
     tell(story, 40)

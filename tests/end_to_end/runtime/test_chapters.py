@@ -198,7 +198,7 @@ def test_many_chapters_stand_in_the_view_as_the_backbone_and_the_newest(story: B
     assert all(out.reason in (Reason.BUDGET, Reason.WAITING) for out in small.left_out)
 
 
-def test_the_built_in_folder_does_all_of_it_too(tmp_path: Path) -> None:
+def test_the_built_in_writer_does_all_of_it_too(tmp_path: Path) -> None:
     with BlockingMemory(tmp_path / "s.db", settings=RULES) as memory:
         story = memory.story("tale")
         tell(story, 8)
