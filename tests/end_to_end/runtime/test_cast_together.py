@@ -18,7 +18,7 @@ from previously.core.versions import Kind, Status
 from previously.story.story import Story
 from previously.testing.model import Scripted
 from tests.effort import mark_slow
-from tests.end_to_end.runtime.echoing import about, folder_of, kind_of, part
+from tests.end_to_end.runtime.echoing import about, kind_of, make_writer, part
 
 NAMES = ("Ada", "Bram", "Cleo", "Dov", "Esme", "Finn", "Greta", "Hugo", "Ines", "Jonas", "Kaja", "Liv", "Milo", "Nell",
          "Odalys", "Piet", "Quill", "Rosa", "Sven", "Tova")  # fmt: skip
@@ -52,7 +52,7 @@ async def opened(answer: Answer, settings: Settings = GAME) -> tuple[Memory, Sto
         return await found if isinstance(found, Awaitable) else found
 
     model = ScriptedModel(reply)
-    memory = await Memory.open(":memory:", settings=settings, folder=folder_of(model))
+    memory = await Memory.open(":memory:", settings=settings, writer=make_writer(model))
     return memory, await memory.story("tale"), model
 
 
@@ -97,7 +97,9 @@ FAULTS: list[Scripted] = [
 ]
 
 
-@pytest.mark.parametrize("unlucky", [NAMES[7], *mark_slow(NAMES[0], NAMES[-1], reason="the first and the last")])
+@pytest.mark.parametrize(
+    "unlucky", [NAMES[7], *mark_slow(NAMES[0], NAMES[-1], reason="the first and the last of them")]
+)
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_one_that_fails_changes_nobody_else(unlucky: str, fault: Scripted) -> None:
     memory, story, model = await opened(lambda asked: learnt(asked, f"{about(asked)} owns a boat"))
