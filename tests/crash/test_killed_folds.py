@@ -12,6 +12,7 @@ import pytest
 
 from previously import Draft, Memory, message
 from previously.runtime import fold_ledger
+from previously.runtime.clock import time_at
 from previously.runtime.fold_loop import OTHERS
 from previously.testing.answer import ScriptedAnswer
 from previously.testing.server import ScriptedServer
@@ -71,8 +72,7 @@ async def test_a_fold_that_was_killed_leaves_nothing_and_is_done_by_the_next(
     assert (await memory.verify()).clean
     assert (await story.fold()).stopped == OTHERS
     assert await story.log() == []
-    later = fold_ledger.time_at
-    monkeypatch.setattr(fold_ledger, "time_at", lambda after_s=0.0: later(after_s + fold_ledger.LEASE_S + 1))
+    monkeypatch.setattr(fold_ledger, "time_at", lambda after_s=0.0: time_at(after_s + fold_ledger.LEASE_S + 1))
     await story.fold()
     assert await story.recap() is not None
     assert (await memory.verify()).clean

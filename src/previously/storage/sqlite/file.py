@@ -101,7 +101,7 @@ class SqliteFile:
             self._migrate()
         except apsw.NotADBError:
             self._leave()
-            raise StoreProblem(f"{path} is not a database of Previously.") from None
+            raise StoreProblem(f"{path} is not a database of Previously, or its beginning is damaged.") from None
         except apsw.Error as error:
             self._leave()
             problem = explain_error(error, path)

@@ -23,13 +23,13 @@ MIGRATION = "0013_page_checksums"
 VFS = "cksmvfs"
 
 RESERVED_BYTES = 8
-"""What the extension needs of each page; any other number tells it that there are no checksums."""
+"""The bytes of each page that the extension needs; any other number tells it that there are no checksums."""
 
 OWN_MODE = 0o600
 """Stories are private: nobody else on the machine reads them, whatever the umask."""
 
 _SIZE_AT, _RESERVED_AT = 16, 20
-"""Where a file's first page says how large pages are, and how much of each is reserved."""
+"""The places at which a file's first page says how large pages are, and how much of each is reserved."""
 
 _loading = threading.Lock()
 
