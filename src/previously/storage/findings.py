@@ -126,7 +126,7 @@ class Findings:
         """Count what was found."""
         self.faults += part.faults
         self.more_faults += part.more_faults
-        self.checked += part.checked
+        self.checked.update(part.checked)  # also with what there was none of
         self.garbage += part.garbage
 
     def verified(self, stories: int) -> Verified:

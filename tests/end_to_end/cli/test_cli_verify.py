@@ -122,6 +122,12 @@ def test_shrinking_says_that_others_wait(tale: Cli) -> None:
     assert tale("gc", "--shrink", "--json").json["shrunk"] is True
 
 
+def test_stories_in_memory_give_no_disk_anything_back(tale: Cli) -> None:
+    ran = tale.bare("--db", ":memory:", "gc", "--shrink")
+    assert ran.out.endswith("Stories in memory take no room on a disk.\n")
+    assert not ran.err
+
+
 @pytest.mark.parametrize("minutes", ["x", "-1", "1.5", "", "9" * 30])
 def test_a_time_that_is_none_is_refused(tale: Cli, minutes: str) -> None:
     assert tale.fails(2, "gc", "--older-than", minutes).endswith("give a whole number of minutes.")
