@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from previously import Memory
-from previously.core.errors import PreviouslyError, StoreProblem
+from previously.core.errors import PreviouslyError
 from tests.contract.storage.rich_story import RULES, write_stories
 from tests.crash.harness import Aftermath, Ended, Say, fast_folder, innermost, isolated
 
@@ -123,8 +123,8 @@ async def _list_questions(memory: Memory, folder: Path) -> AsyncIterator[tuple[s
     for name in ("tale", "another"):
         try:
             story = await memory.story(name, create=False)
-        except StoreProblem as problem:
-            yield name, partial(_raise_again, problem)
+        except Exception as error:
+            yield name, partial(_raise_again, error)
             continue
         for ask in (
             story.messages,
@@ -152,8 +152,8 @@ async def _list_questions(memory: Memory, folder: Path) -> AsyncIterator[tuple[s
     yield "move", lambda: _list_copied(memory.move(folder / "moved.db"))
 
 
-async def _raise_again(problem: StoreProblem) -> None:
-    raise problem
+async def _raise_again(error: Exception) -> None:
+    raise error
 
 
 async def _list_copied(work: Awaitable[Any]) -> list[tuple[str, str]]:
