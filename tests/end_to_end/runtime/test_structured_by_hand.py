@@ -214,7 +214,7 @@ def test_what_a_person_wrote_is_byte_identical_after_every_note(seed: int) -> No
         life = Life(memory.story("tale"), seed)
         life.write()
         life.note()
-        while rewriter.notes < 50:
+        while rewriter.notes < cases(50, quick=15):
             tell(life.story, 5, rewriter.notes)
             life.check()
             for _ in range(3):

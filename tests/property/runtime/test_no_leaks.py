@@ -31,7 +31,7 @@ from tests.effort import cases
 from tests.end_to_end.runtime.echoing import Fickle, about, canaries_in, canary
 from tests.end_to_end.runtime.truthful import THINGS, Truthful
 
-CASES = int(os.environ.get("LEAK_CASES", cases(2_000, quick=250)))
+CASES = int(os.environ.get("LEAK_CASES", cases(2_000, quick=100)))
 CASES_OF_A_STORY = 25
 PEOPLE = ("Ines", "Bram", "Odalys", "Wren", "Tomas")
 PLAYER = "Anna"
