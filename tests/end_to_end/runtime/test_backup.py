@@ -151,7 +151,6 @@ async def test_what_cannot_be_backed_up(memory: Memory, apart: Path) -> None:
         await tell(gone, "tale", 1)
         for doing in (
             gone.backup(apart / "b.db"),
-            gone.backups(),
             gone.restore(apart / "b.db"),
             gone.move(apart / "b"),
         ):
