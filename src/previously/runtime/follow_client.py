@@ -120,8 +120,8 @@ class ClientFollower:
         self._locks: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
     async def follow(self, request: ClientRequest, new_name: str, *, only_adding: bool = False) -> ClientPlace | None:
-        """Bring the story of a list to what it shows; `new_name` is for a new one. None for an aside, and with
-        `only_adding` for a list that would take something off a path: then the story has gone on without it."""
+        """Bring the story of a list to what it shows; `new_name` is for a new one. None for an aside. `only_adding`:
+        the story may have gone on without it, so nothing leaves a path, and the active branch stays the same."""
         near = None if request.story else self._finder.find_near(request)
         lock = self._locks.setdefault(near.key if near else (request.owner, request.story), asyncio.Lock())
         async with lock:
@@ -129,11 +129,19 @@ class ClientFollower:
 
     async def find(self, request: ClientRequest) -> ClientPlace | None:
         """Return where a list stands if it is what a path holds; None if it is not. Nothing is changed."""
-        near = self._finder.find_near(request)
-        match = await self._store.read(request.owner, lambda tables: self._finder.find(tables, request, near))
+        match = await self._find(request)
         if match is None or not match.candidate.change.changes_nothing:
             return None
         return match.place(match.branch, match.candidate.infer_ask(request, match.last))
+
+    async def is_told(self, request: ClientRequest) -> bool:
+        """Return whether a path holds all of a list, and perhaps more behind it."""
+        match = await self._find(request)
+        return match is not None and match.candidate.is_told
+
+    async def _find(self, request: ClientRequest) -> _BranchMatch | None:
+        near = self._finder.find_near(request)
+        return await self._store.read(request.owner, lambda tables: self._finder.find(tables, request, near))
 
     async def answer(
         self, place: ClientPlace, replies: Sequence[Message], *, partial: bool = False, also: Also | None = None
@@ -218,13 +226,17 @@ class ClientFollower:
         match, plan, kept_header = planned
         ask = match.candidate.infer_ask(request, match.last)
         change = match.candidate.change
-        if ask is Ask.ASIDE or (only_adding and (change.fork or change.removed)):
+        if ask is Ask.ASIDE:
             return None
+        if only_adding and (change.fork or change.removed):
+            plan = None  # it went another way
+            if match.candidate.adds_nothing:
+                return await self._store.read(request.owner, lambda tables: _find_passed(tables, match, ask))
         if created or (request.adopts and request.story != match.name):
             header = request.renew_header(kept_header)
             if header is not None:
                 await self._store.write(match.key, lambda tables: tables.stories.keep(match.key, "header", header))
-        branch, witnesses = await self._write(match, plan, request.client_list.names)
+        branch, witnesses = await self._write(match, plan, request.client_list.names, only_adding)
         place = replace(match.place(branch, ask), created=created, witnesses=witnesses)
         await self._remember(request, place, match)
         return place
@@ -235,16 +247,17 @@ class ClientFollower:
             self._last_lists.keep(place.key, place.branch, place.name, replace(last, head=head))
 
     async def _write(
-        self, match: _BranchMatch, plan: _ChangePlan | None, names: ChatNames
+        self, match: _BranchMatch, plan: _ChangePlan | None, names: ChatNames, only_adding: bool
     ) -> tuple[BranchInfo, tuple[str, ...] | None]:
         """Bring the branch to what the list shows; return the branch then, and who is there."""
-        key, branch, attributes = match.key, match.branch, match.candidate.change.attributes
+        key, branch = match.key, match.branch
+        attributes = () if only_adding else match.candidate.change.attributes
         if plan is None:
             forked = await self._store.write(key, lambda tables: _fork(tables, match, names))
             branch, plan = forked
         if plan.script:
             branch = await self._store.apply(key, branch.name, plan.script, at=time_at(), expected_head=branch.head)
-        is_active = plan.is_active
+        is_active = plan.is_active or only_adding
 
         def write(tables: Tables) -> None:
             if attributes:
@@ -411,6 +424,15 @@ def _plan(tables: Tables, match: _BranchMatch, request: ClientRequest) -> tuple[
         )
         plan = _plan_script(tables, snapshot, script, request.client_list.names)
     return match, plan, tables.stories.kept(match.key, "header")
+
+
+def _find_passed(tables: Tables, match: _BranchMatch, ask: Ask) -> ClientPlace | None:
+    """Return the place of a list that the story holds and has gone on from; None if it shows nothing of it."""
+    at = match.candidate.find_last_position()
+    for last in [] if at is None else tables.snapshot(match.key, match.branch.name).path(at, at):
+        place = match.place(BranchInfo(match.branch.name, last.node, last.position + 1), ask)
+        return replace(place, pieces=place.pieces[-1:], positions=(last.position,), replaced=None)
+    return None
 
 
 def _fork(tables: Tables, match: _BranchMatch, names: ChatNames) -> tuple[BranchInfo, _ChangePlan]:
