@@ -20,7 +20,8 @@ from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, clean_draft
 from previously.recognition.client_list import ClientList
-from previously.runtime.follow_client import Also, ClientFollower, ClientPlace
+from previously.runtime.find_story import ClientPlace
+from previously.runtime.follow_client import Also, ClientFollower
 from previously.runtime.late_turns import bring_in, shows_newest_only
 from previously.server.chat_request import ChatRequest
 from previously.server.overflow import Overflow, compute_window, remove_media, shrink_budget
