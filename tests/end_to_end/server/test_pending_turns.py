@@ -166,9 +166,14 @@ async def test_a_sync_that_fails_is_no_promise(tmp_path: Path, monkeypatch: pyte
 async def test_lines_added_at_once_share_a_wait_and_one_too_large_fails_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    syncs, fsync = [], os.fsync
+    syncs, fsync = list[int](), os.fsync
     pending = PendingTurns(tmp_path / "waiting", 40_000)
-    monkeypatch.setattr(os, "fsync", lambda handle: (syncs.append(handle), fsync(handle)))
+
+    def count_sync(handle: int) -> None:
+        syncs.append(handle)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", count_sync)
     keys = await asyncio.gather(*(pending.add("ann", asked(str(number))) for number in range(50)))
     assert None not in keys
     assert len(syncs) == 1
