@@ -101,7 +101,7 @@ class PathChange:
     """True if the list and the path are of the same story."""
     removed: int
     removed_at: str = ""
-    """When the newest of those that leave the path was said."""
+    """The time at which the newest of those that leave the path was said."""
     replied: int | None = None
     """The reply at the end that is taken off because another is asked for."""
 

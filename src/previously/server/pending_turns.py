@@ -21,7 +21,7 @@ from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Message
 from previously.runtime.clock import time_at
 from previously.server.chat_request import ChatRequest, parse_chat_request
-from previously.server.waiting_file import (
+from previously.server.pending_file import (
     WaitingFile,
     WaitingTurn,
     make_file,
@@ -50,7 +50,7 @@ class PendingTurn:
 
     owner: str
     said_at: str
-    """When it came in; empty where that was not written down."""
+    """The time at which it came in; empty where that was not written down."""
     request: ChatRequest
     replies: tuple[Message, ...] = ()
     partial: bool = False

@@ -28,7 +28,7 @@ from previously.core.errors import PreviouslyError, StoreProblem
 from previously.server.app import ServerOptions, make_app
 from previously.server.hosts import check_bind
 from previously.server.logs import start_log
-from previously.server.waiting_file import take_spool
+from previously.server.pending_file import take_spool
 from previously.settings_file import find_effective
 from previously.wire.errors import write_openai_error
 

@@ -102,7 +102,7 @@ class ChatTurns:
         self._unanswered: set[PendingKey] = set()
         """The pending turns that have no answer yet."""
         self._failures: Counter[PendingKey] = Counter()
-        """How often each of the pending turns could not be brought in."""
+        """The number of times that each of the pending turns could not be brought in."""
         self._down_until = 0.0
         self._views = UpstreamViews(memory_of)
         self.unsaved = False

@@ -14,9 +14,9 @@ import pytest
 from previously.core.errors import StoreProblem
 from previously.core.messages import message
 from previously.server.chat_request import ChatRequest, parse_chat_request
+from previously.server.pending_file import take_spool
 from previously.server.pending_turns import PendingTurn, PendingTurns
 from previously.server.process import find_pending_folder
-from previously.server.waiting_file import take_spool
 
 MUCH = 1_000_000
 
