@@ -104,7 +104,7 @@ async def test_an_answer_waits_where_only_the_store_fails(tmp_path: Path) -> Non
 def small_disk(folder: Path, size: str) -> Iterator[None]:
     """A disk of that size, where this user may mount one."""
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("this user may mount nothing")
     try:
