@@ -11,12 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from previously import Memory
 from previously.core.errors import StoreProblem
 from previously.core.messages import message
+from previously.runtime.follow_client import ClientFollower
 from previously.server.chat_request import ChatRequest, parse_chat_request
 from previously.server.pending_file import take_spool
 from previously.server.pending_turns import PendingTurn, PendingTurns
 from previously.server.process import find_pending_folder
+from previously.server.turn import ChatTurns
+from previously.wire.reply import Reply
 
 MUCH = 1_000_000
 
@@ -142,14 +146,38 @@ async def test_a_write_that_fails_takes_no_line_with_it(tmp_path: Path, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", write_half)
         patch.setattr(os, "ftruncate", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error")))
-        assert await pending.add("ann", asked("two")) is None
+        assert await pending.add("ann", asked("two " * 100)) is None
         assert not await pending.has_room()
     fails = False
-    assert await pending.has_room()
-    assert await pending.add("ann", asked("three"))
+    assert await pending.add("ann", asked("three"))  # shorter than what was left of the other
     await pending.close()
-    assert await texts_after_restart(folder) == ["one", "three"]
+    after = PendingTurns(folder, MUCH)
+    assert [turn.request.client_list.body[0].message.text for turn in await read_all(after)] == ["one", "three"]
+    assert await after.has_room()
     assert not list(folder.glob("*.damaged"))
+
+
+async def test_a_client_that_sends_only_what_is_new_does_not_overtake_what_waits() -> None:
+    async def find_window(model: str, key: str | None) -> int | None:
+        return None
+
+    def say(text: str) -> ChatRequest:
+        body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        return parse_chat_request(json.dumps(body).encode(), {"x-previously-story": "single"})
+
+    async with await Memory.open(":memory:") as memory:
+        pending = PendingTurns(None, MUCH)
+        follower = ClientFollower(memory.store)
+        turns = ChatTurns(lambda _: memory, follower, pending, deadline_s=60, window_of=find_window)
+        await pending.add("local", say("one"))
+        turn = await turns.begin("local", say("two"))
+        assert turn.degraded and not turn.unsaved
+        await turns.end(turn, Reply(), whole=True)
+        await turns.catch_up()
+        story = await memory.story("single")
+        assert [item.entry.message.text for item in await story.messages()] == ["one", "two"]
+        turn = await turns.begin("local", say("three"))
+        assert not turn.degraded
 
 
 async def test_a_sync_that_fails_is_no_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

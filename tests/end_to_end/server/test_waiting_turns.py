@@ -24,6 +24,7 @@ from previously.server.pending_turns import PendingTurns
 from tests.crash.power_loss import (
     Acknowledged,
     Created,
+    Deleted,
     Event,
     FolderSynced,
     Synced,
@@ -232,6 +233,9 @@ async def test_a_clock_that_jumps_loses_and_reorders_nothing(tmp_path: Path) -> 
         await rig.check_after_stopping()
 
 
+CALLS = ("open", "write", "lseek", "ftruncate", "fsync", "unlink")
+
+
 class Recorder:
     """Records what is done to the files of one folder, in the order in which it is done."""
 
@@ -240,7 +244,7 @@ class Recorder:
         self._paths: dict[int, str] = {}
         self._places: dict[int, int] = {}
         self._folder = folder
-        real = {name: getattr(os, name) for name in ("open", "write", "lseek", "ftruncate", "fsync")}
+        real = {name: getattr(os, name) for name in CALLS}
 
         def record_open(path: Any, flags: int, *mode: int) -> int:
             handle: int = real["open"](path, flags, *mode)
@@ -264,14 +268,18 @@ class Recorder:
             real["ftruncate"](handle, size)
             self.log.append(Truncated(self._paths[handle], size))
 
+        def record_unlink(path: Any) -> None:
+            real["unlink"](path)
+            self.log.append(Deleted(str(path)))
+
         def record_sync(handle: int) -> None:
             began = len(self.log)
             real["fsync"](handle)
             folder = Path(self._paths[handle]).is_dir()
             self.log.append(FolderSynced(began) if folder else Synced(self._paths[handle], began))
 
-        replaced = (record_open, record_write, record_seek, record_truncate, record_sync)
-        for name, function in zip(("open", "write", "lseek", "ftruncate", "fsync"), replaced, strict=True):
+        replaced = (record_open, record_write, record_seek, record_truncate, record_sync, record_unlink)
+        for name, function in zip(CALLS, replaced, strict=True):
             monkeypatch.setattr(os, name, function)
 
 
