@@ -87,6 +87,7 @@ class PendingTurns:
         self._folder = folder
         self._most_bytes = most_bytes
         self._left: list[WaitingFile] = []
+        self._unreadable: set[Path] = set()
         self._next = 1
         self._queue: list[_Write] = []
         self._writer: asyncio.Task[None] | None = None
@@ -192,7 +193,7 @@ class PendingTurns:
 
     def _take_over(self) -> None:
         while self._folder and (not self._left or sum(file.size for file in self._left) < self._most_bytes):
-            file = take_left_file(self._folder)
+            file = take_left_file(self._folder, self._unreadable)
             if file is None:
                 return
             if file.turns:

@@ -244,6 +244,18 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
         PendingTurns(tmp_path / "waiting", MUCH)
 
 
+async def test_a_file_that_cannot_be_read_holds_up_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "waiting"
+    pending = PendingTurns(folder, MUCH)
+    await pending.add("ann", asked("one"))
+    await pending.close()
+    (folder / "0.jsonl").mkdir()  # it comes first, and whoever runs the tests may read every file
+    after = PendingTurns(folder, MUCH)
+    await after.take_over()
+    assert after.count == 1
+    assert caplog.text.count("cannot be read") == 1
+
+
 async def test_the_file_of_an_earlier_version_is_taken_over_once(tmp_path: Path) -> None:
     spool, folder = tmp_path / "stories.db-spool.jsonl", tmp_path / "waiting"
     fields = {"id": 7, "owner": "ann", "dialect": "chat", "body": asked("old #1").body, "story": None, "named": False}
