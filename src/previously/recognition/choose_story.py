@@ -64,11 +64,11 @@ class ClientRequest:
     @property
     def whose(self) -> str:
         """A key that keeps the remembered lists of one conversation apart from others."""
-        return json.dumps([self.user, self.story]) if self.story else self.user
+        return json.dumps([self.user, self.story])
 
     def is_of(self, header: str) -> bool:
         """Return whether a story is the same user's, by what is kept beside it."""
-        return str(parse_header(header).get(USER, "")) == self.user
+        return bool(parse_header(header).get(USER, "") == self.user)
 
     def may_mean(self, header: str) -> bool:
         """Return whether a story can be meant: it is the user's, and the client does not know it by another id."""

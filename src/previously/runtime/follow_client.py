@@ -308,7 +308,9 @@ class _StoryFinder:
         if request.story:
             info = tables.stories.named(request.owner, request.story)
             if info and not request.is_of(tables.stories.kept(info.key, "header")):
-                raise BadInput("The story of that name is another user's.")
+                if info.active.messages or not request.user:
+                    raise BadInput("The story of that name is another user's.")
+                info = None  # it was made, and the process ended before it was written down whose it is
             if info or not request.adopts:
                 return self._match_near(tables, request, info.key, info.name, info.active.name) if info else None
         if not request.client_list.body:
