@@ -30,8 +30,12 @@ from previously.recognition.undo_postprocessing import (
     undo_postprocessing,
 )
 
-USER, CHAT = "client_user", "client_chat"
-"""The names under which a story's header says whose conversation it is, and by what id the client knows it."""
+USER, CHAT, MEMORY_MARK = "client_user", "client_chat", "memory_mark"
+"""The names under which a story's header says whose conversation it is, by what id the client knows it, and which
+letters its recalled memory is marked with."""
+
+OWN_FIELDS = frozenset({USER, CHAT, MEMORY_MARK})
+"""What is ours in a header; the rest is of the file that the story came from."""
 
 MOST_LOOKED_UP = 24
 """Messages of a list that are looked up in the store: enough to tell branches of one story apart, in one query."""

@@ -19,8 +19,16 @@ from previously.core.errors import BadInput, HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role
 from previously.core.path import OnPath, Put, Reuse, Splice, Splices
 from previously.memory.presence import COMINGS, list_absent
-from previously.recognition.choose_story import Candidate, ClientRequest, PathMatch, choose_lookup_keys, find_tail
-from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
+from previously.recognition.choose_story import (
+    MEMORY_MARK,
+    Candidate,
+    ClientRequest,
+    PathMatch,
+    choose_lookup_keys,
+    find_tail,
+    parse_header,
+)
+from previously.recognition.client_list import Ask, ClientList, ClientMessage, change_texts, infer_ask
 from previously.recognition.client_marks import ChatNames
 from previously.recognition.follow import continue_message, keep_trimmed_reply, plan_fork, stamp_newest
 from previously.recognition.last_lists import LastList, LastLists, NearStory, select_spoken
@@ -30,6 +38,7 @@ from previously.runtime.retry import retry_when_moved
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryInfo, StoryKey
 from previously.storage.tables import Tables
 from previously.storage.tables.snapshot import StoredSnapshot
+from previously.view.turn import BLOCK_BEGIN, remove_echoes
 
 MOST_HEADERS, MOST_STORIES, MOST_BRANCHES = 64, 4, 16
 """Stories that hold some of a list and are asked whose they are, those of them that are looked at, and branches of
@@ -392,6 +401,7 @@ class _StoryFinder:
         start: int = 0,
     ) -> _BranchMatch:
         """Hold the list from its `start` on against the path from its `first` on."""
+        request = _without_echoes(request, snapshot, start)
         last = self._last_lists.of(snapshot.key, snapshot.branch)
         match = PathMatch(request, known, last, first, start)
         sorted_list = match.sort()
@@ -400,6 +410,15 @@ class _StoryFinder:
         candidate = match.decide(sorted_list, on_path[0].entry.message if on_path else None)
         branch = BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
         return _BranchMatch(snapshot.key, name, branch, last, candidate)
+
+
+def _without_echoes(request: ClientRequest, snapshot: StoredSnapshot, start: int) -> ClientRequest:
+    """Return a request without what a model has repeated of its memory of a turn, as the reply to it was stored."""
+    heard = request.client_list
+    if not any(BLOCK_BEGIN in piece.message.text for piece in heard.body[start:]):
+        return request
+    mark = str(parse_header(snapshot.tables.stories.kept(snapshot.key, "header")).get(MEMORY_MARK, ""))
+    return replace(request, client_list=change_texts(heard, start, lambda text: remove_echoes(text, mark)))
 
 
 def _plan(tables: Tables, match: _BranchMatch, request: ClientRequest) -> tuple[_BranchMatch, _ChangePlan | None, str]:

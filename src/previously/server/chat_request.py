@@ -17,12 +17,11 @@ from urllib.parse import unquote_to_bytes
 from previously.core.errors import BadInput
 from previously.core.exact_names import is_walled_name, make_story_key, make_user_key, make_walled_name
 from previously.core.json_values import clean, kind, parse_json
-from previously.core.messages import Draft, Role, Text, clean_draft
+from previously.core.messages import Draft, Role, clean_draft
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
 from previously.recognition.client_marks import ChatNames, is_nudge
 from previously.recognition.commands import Command, parse_command
-from previously.view.turn import remove_echoes
 from previously.wire.interface import CHAT, Interface, Raw
 
 STORY_HEADERS = (
@@ -121,7 +120,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         except (BadInput, RecursionError) as error:
             sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number}: {sentence}") from None
-        drafts.append(_remove_echoes(draft))
+        drafts.append(draft)
     streams = fields.get("stream") is True
     ask = _TYPES.get(str(headers.get("x-previously-kind") or meta.get("type") or "").lower())
     client_list = parse_client_list(drafts, _find_names(meta), is_turn=ask is Ask.TURN)
@@ -158,15 +157,6 @@ def parse_fields(body: bytes) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise BadInput(f"The body must be an object, not {kind(fields)}.")
     return fields
-
-
-def _remove_echoes(draft: Draft) -> Draft:
-    """Return a message without the memory that was put into it on an earlier way through us, or that it repeats."""
-    message = draft.message
-    if "<recalled>" not in message.text:
-        return draft
-    parts = tuple(Text(remove_echoes(part.text)) if isinstance(part, Text) else part for part in message.parts)
-    return Draft(type(message)(message.role, parts, message.speaker, message.witnesses), draft.attributes)
 
 
 def _find_names(meta: Mapping[str, Any]) -> ChatNames:

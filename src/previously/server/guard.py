@@ -228,7 +228,7 @@ class Guard:
         rules, headers, method = self._rules, scope["headers"], scope["method"]
         check_head(scope.get("raw_path", b"") + scope.get("query_string", b""), headers, rules.bounds)
         host = check_host(headers, rules.hosts)
-        check_target(scope.get(TARGET, scope["raw_path"]), host)
+        check_target(scope.get(TARGET, b"/"), host)
         origin = check_origin(method, host, headers, rules.origins)
         if origin is not None:
             response.extra = make_cors_headers(origin)

@@ -92,7 +92,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_head = False
         self._loose = 0
         self._stop_waiting()
-        self.scope[TARGET] = self.url  # type: ignore[typeddict-unknown-key]
+        self.scope[TARGET] = self.url  # type: ignore[literal-required]
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
