@@ -285,7 +285,7 @@ def _recall(
     shown, turn, length = _list_shown(view), read.turn, read.material.path_length
     if turn is None or turn.position not in shown or not asked.recall_tokens or len(shown) == length:
         return []
-    marks, taken = (asked.counter.tokens(render_block((), beside)) for beside in ((), lore))
+    marks, taken = (asked.counter.tokens(render_block(asked.mark, (), beside)) for beside in ((), lore))
     most = asked.recall_tokens if asked.for_agent else compute_recall_ceiling(asked.recall_tokens)
     room = min(most - marks, view.budget_tokens - view.tokens - taken)
     seen = [item for item in read.material.newest if item.position in shown]

@@ -74,8 +74,8 @@ def render_lore(lore: LoreShown) -> str:
 
 
 def remove_echoes(text: str, mark: str) -> str:
-    """Return a text without the blocks with that mark, which a model or a client repeats, wherever they stand in it. One
-    that does not end reaches to the end. Whatever looks like a block and has another mark is somebody's words."""
+    """Return a text without the blocks with that mark, which a model or a client repeats, wherever they stand in it.
+    One that does not end reaches to the end. Whatever looks like a block and has another mark is somebody's words."""
     opening, closing = _write_marks(mark)
     if not mark or opening not in text:
         return text
