@@ -8,6 +8,7 @@ import pytest
 
 from previously import ScriptedAnswer
 from previously.testing import ServedRequest
+from previously.wire.sse import MAX_LINE_BYTES, ReplyReader
 from tests.end_to_end.server.test_requests import Rig, rig
 
 __all__ = ["rig"]
@@ -111,3 +112,29 @@ async def test_a_story_of_before_has_no_marks_and_its_words_are_kept(rig: Rig) -
     await rig.ask("u Hello.")
     [path] = (await rig.stories()).values()
     assert path == ["Hello.", OURS]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_a_reply_beyond_what_a_message_may_hold_is_kept_once_as_far_as_it_goes(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, streams: bool
+) -> None:
+    monkeypatch.setitem(ReplyReader.__init__.__kwdefaults__, "max_text_bytes", 10_000)
+    piece = "0123456789abcde\n" * 50
+    rig.upstream.new_plan(ScriptedAnswer(text=[piece] * 17))
+    answer = await rig.ask("u Tell me everything.", stream=streams)
+    assert len(answer.content) > 17 * len(piece)
+    [name] = await rig.stories()
+    path = await (await rig.memory.story(name)).messages()
+    assert [item.entry.message.role for item in path] == ["user", "assistant"]
+    text = path[1].entry.message.text
+    assert len(text) == 10_000 and (piece * 17).startswith(text)
+    assert path[1].entry.attributes.extra == {"partial": True}
+
+
+async def test_a_stream_with_a_line_that_is_too_long_is_kept_without_it(rig: Rig) -> None:
+    rig.upstream.new_plan(ScriptedAnswer(text=["It begins. ", "x" * (MAX_LINE_BYTES + 1), "It ends."]))
+    await rig.ask("u Tell me everything.", stream=True)
+    [name] = await rig.stories()
+    path = await (await rig.memory.story(name)).messages()
+    assert path[1].entry.message.text == "It begins. It ends."
+    assert path[1].entry.attributes.extra == {"partial": True}
