@@ -35,7 +35,7 @@ USER, CHAT, MEMORY_MARK = "client_user", "client_chat", "memory_mark"
 letters its recalled memory is marked with."""
 
 OWN_FIELDS = frozenset({USER, CHAT, MEMORY_MARK})
-"""What is ours in a header; the rest is of the file that the story came from."""
+"""The fields of a header that are ours; the rest is of the file that the story came from."""
 
 MOST_LOOKED_UP = 24
 """Messages of a list that are looked up in the store: enough to tell branches of one story apart, in one query."""

@@ -118,7 +118,7 @@ async def test_a_story_of_before_has_no_marks_and_its_words_are_kept(rig: Rig) -
 async def test_a_reply_beyond_what_a_message_may_hold_is_kept_once_as_far_as_it_goes(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, streams: bool
 ) -> None:
-    monkeypatch.setitem(ReplyReader.__init__.__kwdefaults__, "max_text_bytes", 10_000)
+    monkeypatch.setitem(ReplyReader.__init__.__kwdefaults__ or {}, "max_text_bytes", 10_000)
     piece = "0123456789abcde\n" * 50
     rig.upstream.new_plan(ScriptedAnswer(text=[piece] * 17))
     answer = await rig.ask("u Tell me everything.", stream=streams)
