@@ -30,8 +30,12 @@ from previously.recognition.undo_postprocessing import (
     undo_postprocessing,
 )
 
-USER, CHAT = "client_user", "client_chat"
-"""The names under which a story's header says whose conversation it is, and by what id the client knows it."""
+USER, CHAT, MEMORY_MARK = "client_user", "client_chat", "memory_mark"
+"""The names under which a story's header says whose conversation it is, by what id the client knows it, and which
+letters its recalled memory is marked with."""
+
+OWN_FIELDS = frozenset({USER, CHAT, MEMORY_MARK})
+"""The fields of a header that are ours; the rest is of the file that the story came from."""
 
 MOST_LOOKED_UP = 24
 """Messages of a list that are looked up in the store: enough to tell branches of one story apart, in one query."""
@@ -58,17 +62,19 @@ class ClientRequest:
     """The person whose conversation it is, where a client serves several: their stories are never mixed."""
     creates: bool = True
     """If true, a story that is not there yet is made."""
+    said_at: str | None = None
+    """The time at which it was said, where that is not now: its story may have gone on without it."""
     adopts: bool = False
     """True if the name is an id of the client's: then a story that it has begun without the id may be meant."""
 
     @property
     def whose(self) -> str:
         """A key that keeps the remembered lists of one conversation apart from others."""
-        return json.dumps([self.user, self.story]) if self.story else self.user
+        return json.dumps([self.user, self.story])
 
     def is_of(self, header: str) -> bool:
         """Return whether a story is the same user's, by what is kept beside it."""
-        return str(parse_header(header).get(USER, "")) == self.user
+        return bool(parse_header(header).get(USER, "") == self.user)
 
     def may_mean(self, header: str) -> bool:
         """Return whether a story can be meant: it is the user's, and the client does not know it by another id."""
@@ -163,6 +169,28 @@ class Candidate:
     def fits_as_it_is(self) -> bool:
         """True if it is the same story and nothing would leave the path."""
         return self.is_this and not self.change.removed
+
+    @property
+    def adds_nothing(self) -> bool:
+        """True if the last message of the list is on the path."""
+        story = self.sorted.story
+        return not story or not is_put(story[-1], self.change.script)
+
+    @property
+    def is_told(self) -> bool:
+        """True if the path holds all of the list."""
+        story = self.sorted.story
+        return self.is_this and not self.prefill.pieces and not any(is_put(one, self.change.script) for one in story)
+
+    def find_last_position(self) -> int | None:
+        """Return where the last message of the list stands before the change, if it is on the path."""
+        if not self.positions or not self.adds_nothing:
+            return None
+        at = self.positions[-1]
+        for splice in self.change.script:
+            if splice.at <= at:
+                at += splice.remove - len(splice.pieces)
+        return at
 
     @property
     def pieces(self) -> tuple[ClientMessage, ...]:

@@ -106,7 +106,9 @@ class Chat:
         except BadInput as error:
             raise Refusal(400, "bad_request", str(error)) from None
         self._metrics.turns.add()
-        if turn.degraded:
+        if turn.unsaved:
+            self._metrics.unsaved.add()
+        elif turn.degraded:
             self._metrics.degraded.add()
         return turn
 
@@ -139,7 +141,8 @@ class Chat:
                 self._upstream.learn(turn.request.model, turn.window_tokens)
             note.read = reply.done
             # Many clients leave once they have read the end.
-            whole = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)
+            ended = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)
+            whole = ended and not reply.truncated  # a message has bounds; the client may have got more than is kept
             return self._keep(self._turns.end(turn, reply, whole=whole), turn)
 
         def keep_before_end(outcome: RelayOutcome) -> asyncio.Future[Any]:
@@ -156,14 +159,18 @@ class Chat:
             if not kept:
                 keep(outcome)
 
-    def _keep(self, work: Coroutine[Any, Any, None], turn: ChatTurn) -> asyncio.Task[None]:
+    def _keep(self, work: Coroutine[Any, Any, bool], turn: ChatTurn) -> asyncio.Task[None]:
         """Keep an answer whatever becomes of the client."""
 
         async def keep() -> None:
             try:
-                await work
+                kept = await work
             except Exception as error:
-                log.warning("An answer could not be kept: %s", type(error).__name__)
+                kept = False
+                log.warning("The end of a turn failed: %s", type(error).__name__)
+            if not kept:
+                self._metrics.unsaved_answers.add()
+                log.warning("An answer could not be kept")
             if turn.place:
                 self._folds.add_story(turn.place.key.owner, turn.place.name)
 
@@ -191,7 +198,7 @@ class Chat:
 
 
 def make_memory_headers(turn: ChatTurn) -> list[Header]:
-    state = b"degraded" if turn.degraded else b"on" if turn.place else b"off"
+    state = b"unsaved" if turn.unsaved else b"degraded" if turn.degraded else b"on" if turn.place else b"off"
     story = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
     return [(b"x-previously-memory", state), *story]
 

@@ -55,10 +55,10 @@ class _From(Generic[Part]):
 class Story:
     """One conversation with its memory."""
 
-    def __init__(self, store: Store, info: StoryInfo, folder: MemoryWriter, settings: StorySettings) -> None:
+    def __init__(self, store: Store, info: StoryInfo, writer: MemoryWriter, settings: StorySettings) -> None:
         self.name = info.name
         self._access = StoryAccess(store, info.key, settings)
-        self._folder = folder
+        self._writer = writer
         self._presence = PresenceEdits(self._access)
         self._transcript = Transcript(self._access, self._presence)
         self._views = StoryViews(self._access, info.name)
@@ -67,6 +67,11 @@ class Story:
         self._history = History(self._access)
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
+
+    @property
+    def memory_mark(self) -> str:
+        """Return the letters that this story's memory of a turn is marked with in views; no text can have them."""
+        return self._views.memory_mark
 
     _of_transcript = _From[Transcript](lambda story: story._transcript)
     add = _of_transcript(Transcript.add)
@@ -180,16 +185,17 @@ class Story:
         """Give the story settings of its own, all or none (`key=value`; `key=` takes one back); return those in
         force."""
         key, settings = self._access.key, self._access.settings
-        own = await self._access.store.read(key.owner, lambda tables: tables.stories.kept(key, "settings"))
-        changed = settings.change(own, assignments)
-        await self._access.store.write(key, lambda tables: tables.stories.keep(key, "settings", changed))
-        return settings.in_force
+
+        def write(tables: Tables) -> str:
+            return tables.stories.change_kept(key, "settings", lambda own: settings.change(own, assignments))
+
+        return settings.put_in_force(await self._access.store.write(key, write))
 
     async def fold(self, *, once: bool = False, progress: Progress | None = None, fresh: bool = False) -> FoldReport:
         """Fold all that is due, or with `once` at most one span. With `fresh`, no answer that a model gave to the very
         same question before is taken again."""
         return await fold(
-            self._access.store, self._access.key, self._folder, self._access.rules, pressed=self._views.is_pressed,
+            self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
             once=once, progress=progress, fresh=fresh,
         )  # fmt: skip
 
@@ -198,7 +204,7 @@ class Story:
         of their target length."""
         return await retry_when_moved(
             lambda: plan_folds(
-                self._access.store, self._access.key, self._folder, self._access.rules, pressed=self._views.is_pressed,
+                self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
                 anew=anew,
             )
         )  # fmt: skip
@@ -217,5 +223,5 @@ class Story:
     async def analyze(self, position: int | None = None, *, again: bool = False) -> FoldReport:
         """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one."""
         return await analyse(
-            self._access.store, self._access.key, self._folder, self._access.rules, position, again=again
+            self._access.store, self._access.key, self._writer, self._access.rules, position, again=again
         )
