@@ -26,7 +26,6 @@ FAULTS = {
         "choose_the_preset": "the preset is chosen at the request for a title, which has no tools",
     },
     "opencode, compacted": {
-        "leave_alone_what_fits": "the list after the client's own summary is cut to its last message",
         "send_what_was_asked": "the request for a summary has the session's id and gets its history",
     },
     "codex": {
