@@ -56,13 +56,15 @@ FAULTS = {
         "two_projects": "the messages before the talk are the same in every project",
     },
     "open_webui": {
-        "use_the_window": _TOOLS_TWICE,
         "name_the_story": _NAME,
         "choose_the_preset": "the preset is chosen by tools alone, which Open WebUI sends with every chat",
     },
 }
 
 SOMETIMES = {
+    "claude_code": {
+        "keep_to_the_interface": "a system message inside `messages` goes on as one, which the interface refuses",
+    },
     "opencode": {"know_the_decisions": "without the preset for agents there is no brief"},
     "codex": {"know_the_decisions": "the brief leaves decisions out"},
     "aider": {
