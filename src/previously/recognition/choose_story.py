@@ -165,6 +165,28 @@ class Candidate:
         return self.is_this and not self.change.removed
 
     @property
+    def adds_nothing(self) -> bool:
+        """True if the last message of the list is on the path."""
+        story = self.sorted.story
+        return not story or not is_put(story[-1], self.change.script)
+
+    @property
+    def is_told(self) -> bool:
+        """True if the path holds all of the list."""
+        story = self.sorted.story
+        return self.is_this and not self.prefill.pieces and not any(is_put(one, self.change.script) for one in story)
+
+    def find_last_position(self) -> int | None:
+        """Return where the last message of the list stands before the change, if it is on the path."""
+        if not self.positions or not self.adds_nothing:
+            return None
+        at = self.positions[-1]
+        for splice in self.change.script:
+            if splice.at <= at:
+                at += splice.remove - len(splice.pieces)
+        return at
+
+    @property
     def pieces(self) -> tuple[ClientMessage, ...]:
         """All messages of the list that are the story's."""
         return self.before + self.sorted.story

@@ -15,7 +15,8 @@ from previously.core.messages import Draft, Message, Role, Text
 from previously.core.path import Splice
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask
-from previously.runtime.follow_client import PARTIAL, ClientFollower, ClientPlace
+from previously.runtime.find_story import ClientPlace
+from previously.runtime.follow_client import PARTIAL, ClientFollower
 from previously.runtime.story_settings import StorySettings
 from previously.story.access import StoryAccess
 from previously.story.presence import PresenceEdits
