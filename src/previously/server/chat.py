@@ -61,6 +61,8 @@ class Chat:
         self._commands = commands
         self._metrics = metrics
         self._passthrough = passthrough
+        self._reading = asyncio.Lock()
+        """Many requests that come at once are read one at a time: else none would go on before all are read."""
         self._keeping: set[asyncio.Task[None]] = set()
         self._answering: set[asyncio.Task[Any]] = set()
 
@@ -78,7 +80,10 @@ class Chat:
         given = dict(scope["headers"])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
         content = await read_whole_body(receive)
-        request = await _read(content, headers, interface)
+        arrived = time.monotonic()
+        async with self._reading:
+            request = await _read(content, headers, interface)
+            await asyncio.sleep(0)  # those who were here before go on first
         if request is None:
             await self._passthrough.pass_on(scope, content, receive, send, [WITHOUT_MEMORY])
             return
@@ -87,7 +92,7 @@ class Chat:
                 await _say(words, request, send)
                 return
             with self._folds.pause_for(caller.owner, request.model, caller.key):
-                turn = await self._begin(caller.owner, request, caller.upstream_key)
+                turn = await self._begin(caller.owner, request, caller.upstream_key, arrived)
                 note.story = turn.place.key.story if turn.place else None
 
                 def make_outgoing() -> Outgoing:
@@ -100,9 +105,9 @@ class Chat:
                 self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
                 await self._relay(turn, first, make_outgoing, note, receive, send)
 
-    async def _begin(self, owner: str, request: ChatRequest, key: str | None) -> ChatTurn:
+    async def _begin(self, owner: str, request: ChatRequest, key: str | None, arrived: float) -> ChatTurn:
         try:
-            turn = await self._turns.begin(owner, request, key)
+            turn = await self._turns.begin(owner, request, key, arrived)
         except BadInput as error:
             raise Refusal(400, "bad_request", str(error)) from None
         self._metrics.turns.add()

@@ -23,6 +23,7 @@ from previously.recognition.client_list import ClientList
 from previously.runtime.find_story import ClientPlace
 from previously.runtime.follow_client import Also, ClientFollower
 from previously.runtime.late_turns import bring_in, shows_newest_only
+from previously.server.admission import Admission, Place
 from previously.server.chat_request import ChatRequest
 from previously.server.overflow import Overflow, compute_window, remove_media, shrink_budget
 from previously.server.pending_turns import PendingKey, PendingTurns
@@ -82,6 +83,10 @@ class ChatTurn:
     """Still finding out where the turn belongs, after its time was up."""
 
 
+class _LeftAlone(StoreProblem):
+    """A store that was not asked; that says nothing of whether it is down."""
+
+
 class ChatTurns:
     """Begins and ends turns."""
 
@@ -104,37 +109,24 @@ class ChatTurns:
         self._failures: Counter[PendingKey] = Counter()
         """How often each of the pending turns could not be brought in."""
         self._down_until = 0.0
+        self._admission = Admission()
         self._views = UpstreamViews(memory_of)
         self.unsaved = False
         """True from a turn that nothing has kept until one can be kept again."""
 
-    async def begin(self, owner: str, request: ChatRequest, key: str | None = None) -> ChatTurn:
+    async def begin(self, owner: str, request: ChatRequest, key: str | None, arrived: float) -> ChatTurn:
         """Keep what the user said and make the view; without memory where that takes too long or fails. `key` is the
-        client's own, for asking the upstream about its window."""
+        client's own, for asking the upstream about its window; `arrived` is when the request was whole."""
         turn = ChatTurn(owner, request, request.messages)
         window = await self._window_of(request.model, key) or UNKNOWN_WINDOW_TOKENS
         budget = find_budget(request, window)
-        following = self._start(self._follow(owner, request))
-        try:
-            async with asyncio.timeout(self._deadline_s):
-                turn.place = await asyncio.shield(following)
-                if turn.place:
-                    if turn.place.created and request.body.get("tools") and not request.client_list.names.all:
-                        await self._views.set_agent_preset(owner, turn.place.name)
-                    turn.degraded = not await self._show(turn, turn.place, window, budget)
-                else:
-                    place = await self._recognising.find(request.client_request(owner))
-                    turn.messages = await self._views.make_view_beside(owner, request, place, budget)
-        except BadInput:
-            raise
-        except TimeoutError:
+        end = arrived + self._deadline_s
+        place = await self._admission.enter(end)
+        if place is None:
             turn.degraded = True
-            turn.late = following if turn.place is None else None
-            log.warning("A turn goes on without memory: it took longer than %g seconds", self._deadline_s)
-        except Exception as error:
-            turn.degraded = True
-            self._down_until = time.monotonic() + DOWN_S
-            log.warning("A turn goes on without memory: %s", _describe(error))
+            log.warning("A turn goes on without memory: too many begin at once")
+        else:
+            await self._begin(turn, window, budget, end, place)
         if turn.degraded and turn.place is None:
             turn.aside = self._start(self._set_aside(turn))
             await asyncio.wait({turn.aside}, timeout=self._deadline_s)
@@ -144,6 +136,35 @@ class ChatTurns:
         if turn.degraded or turn.place:
             self.unsaved = turn.unsaved
         return turn
+
+    async def _begin(self, turn: ChatTurn, window: int, budget: int, end: float, place: Place) -> None:
+        """Follow a turn and make its view until that time. Its place is given back when both have ended: the first goes
+        on behind the time of the turn."""
+        owner, request = turn.owner, turn.request
+        following = self._start(self._follow(owner, request))
+        try:
+            async with asyncio.timeout_at(end - time.monotonic() + asyncio.get_running_loop().time()):
+                turn.place = await asyncio.shield(following)
+                if turn.place:
+                    if turn.place.created and request.body.get("tools") and not request.client_list.names.all:
+                        await self._views.set_agent_preset(owner, turn.place.name)
+                    turn.degraded = not await self._show(turn, turn.place, window, budget)
+                else:
+                    beside = await self._recognising.find(request.client_request(owner))
+                    turn.messages = await self._views.make_view_beside(owner, request, beside, budget)
+        except BadInput:
+            raise
+        except TimeoutError:
+            turn.degraded = True
+            turn.late = following if turn.place is None else None
+            log.warning("A turn goes on without memory: it took longer than %g seconds", self._deadline_s)
+        except Exception as error:
+            turn.degraded = True
+            if type(error) is StoreProblem:  # its kinds (damage, a store left alone) are no sign that it is down
+                self._down_until = time.monotonic() + DOWN_S
+            log.warning("A turn goes on without memory: %s", _describe(error))
+        finally:
+            following.add_done_callback(lambda _: place.leave())
 
     async def shrink(self, turn: ChatTurn, overflow: Overflow) -> bool:
         """Make what goes upstream anew and smaller, since it was too long for the model; return whether it is smaller
@@ -266,10 +287,10 @@ class ChatTurns:
 
     async def _follow(self, owner: str, request: ChatRequest) -> ClientPlace | None:
         if time.monotonic() < self._down_until:
-            raise StoreProblem("the stories could not be reached a moment ago")
+            raise _LeftAlone("the stories could not be reached a moment ago")
         listed = request.client_request(owner)
         if shows_newest_only(listed) and self._pending.holds_story(owner, request.story):
-            raise StoreProblem("what was said before in this story still waits")
+            raise _LeftAlone("what was said before in this story still waits")
         return await self._recognising.follow(listed, request.make_story_name())
 
     async def catch_up(self) -> None:
