@@ -47,6 +47,10 @@ class Admission:
         self._waiting: deque[asyncio.Future[Place]] = deque()
         self._usual_s = self._quick_s = FIRST_GUESS_S
 
+    @property
+    def has_room(self) -> bool:
+        return self._taken < self._places
+
     async def enter(self, end: float) -> Place | None:
         """Return a place at work for a turn that must be done by that time; None if that cannot be: at once if not even
         quick turns ahead of it would be done, else when too little time is left."""

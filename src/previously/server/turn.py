@@ -110,6 +110,9 @@ class ChatTurns:
         """How often each of the pending turns could not be brought in."""
         self._down_until = 0.0
         self._admission = Admission()
+        self.step = asyncio.Lock()
+        """Held for the longer steps of a turn that has no place at memory: where many come at once, those who have one
+        go on after each step, not after all."""
         self._views = UpstreamViews(memory_of)
         self.unsaved = False
         """True from a turn that nothing has kept until one can be kept again."""
@@ -127,12 +130,15 @@ class ChatTurns:
             log.warning("A turn goes on without memory: too many begin at once")
         else:
             await self._begin(turn, window, budget, end, place)
-        if turn.degraded and turn.place is None:
-            turn.aside = self._start(self._set_aside(turn))
+        if turn.degraded:
+            async with self.step:
+                turn.messages = cut_client_list(request, budget)
+                if turn.place is None:
+                    turn.aside = self._start(self._set_aside(turn))
+                await asyncio.sleep(0)
+        if turn.aside is not None:
             await asyncio.wait({turn.aside}, timeout=self._deadline_s)
             turn.unsaved = turn.pending is None
-        if turn.degraded:
-            turn.messages = cut_client_list(request, budget)
         if turn.degraded or turn.place:
             self.unsaved = turn.unsaved
         return turn
@@ -306,6 +312,8 @@ class ChatTurns:
         ready = [key for key in ready if (key.turn.owner, key.turn.story) not in open_stories]
         for key in ready[:MOST_BROUGHT_IN]:
             began = time.monotonic()
+            if not self._admission.has_room:
+                return  # those who wait for an answer go first
             await self._bring_in(key)
             self._down_until = 0.0
             await asyncio.sleep(time.monotonic() - began)  # so that at least half of the time is left for others
