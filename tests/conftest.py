@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,6 +19,16 @@ collect_ignore = [] if os.environ.get("TEST_CLIENTS") else ["clients"]
 """Real front ends need a browser and node: only `make test-clients` runs them, and `make test` needs neither."""
 
 register_profiles()
+
+COLLECT_EVERY = 20_000
+"""Objects between two rounds of the garbage collector, instead of 700: what tests make lives as long as they do."""
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look at what tests make, not again and again at ten thousand tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_EVERY)
 
 
 @pytest.fixture(params=["in_memory", "sqlite", "postgres"])

@@ -58,6 +58,8 @@ class ClientRequest:
     """The person whose conversation it is, where a client serves several: their stories are never mixed."""
     creates: bool = True
     """If true, a story that is not there yet is made."""
+    said_at: str | None = None
+    """The time at which it was said, where that is not now: its story may have gone on without it."""
     adopts: bool = False
     """True if the name is an id of the client's: then a story that it has begun without the id may be meant."""
 

@@ -48,7 +48,7 @@ class _ChangePlan:
     witnesses: tuple[str, ...] | None
     """The people who are there; None = everyone."""
     is_active: bool
-    """True if the branch is the active one."""
+    """True if the branch is the active one, or another has become it since."""
 
 
 class ClientFollower:
@@ -60,13 +60,13 @@ class ClientFollower:
         self._finder = StoryFinder(self._last_lists)
         self._locks: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
-    async def follow(self, request: ClientRequest, new_name: str, *, only_adding: bool = False) -> ClientPlace | None:
-        """Bring the story of a list to what it shows; `new_name` is for a new one. None for an aside. `only_adding`:
-        the story may have gone on without it, so nothing leaves a path, and the active branch stays the same."""
+    async def follow(self, request: ClientRequest, new_name: str) -> ClientPlace | None:
+        """Bring the story of a list to what it shows; `new_name` is for a new one. None for an aside. A list of an
+        earlier time takes nothing off a path that was said since."""
         near = None if request.story else self._finder.find_near(request)
         lock = self._locks.setdefault(near.key if near else (request.owner, request.story), asyncio.Lock())
         async with lock:
-            return await retry_when_moved(lambda: self._follow(request, new_name, only_adding))
+            return await retry_when_moved(lambda: self._follow(request, new_name))
 
     async def find(self, request: ClientRequest) -> ClientPlace | None:
         """Return where a list stands if it is what a path holds; None if it is not. Nothing is changed."""
@@ -85,11 +85,18 @@ class ClientFollower:
         return await self._store.read(request.owner, lambda tables: self._finder.find(tables, request, near))
 
     async def answer(
-        self, place: ClientPlace, replies: Sequence[Message], *, partial: bool = False, also: Also | None = None
+        self,
+        place: ClientPlace,
+        replies: Sequence[Message],
+        *,
+        partial: bool = False,
+        also: Also | None = None,
+        at: str | None = None,
     ) -> None:
         """Put a reply where it belongs, the first of several on the path, and the others beside it. Nothing is put
-        behind a message that has left the path meanwhile. `also` is written together with it."""
-        attributes = Attributes(at=time_at(), extra=PARTIAL if partial else {})
+        behind a message that has left the path meanwhile. `also` is written together with it. `at`: when it came, if
+        that is not now."""
+        attributes = Attributes(at=at or time_at(), extra=PARTIAL if partial else {})
         drafts = [Draft(replace(reply, witnesses=place.witnesses), attributes) for reply in replies]
         try:
             branch = await self._put(place, drafts, also)
@@ -148,7 +155,7 @@ class ClientFollower:
         if now:  # nobody has answered yet
             await self._put(now, drafts)
 
-    async def _follow(self, request: ClientRequest, new_name: str, only_adding: bool) -> ClientPlace | None:
+    async def _follow(self, request: ClientRequest, new_name: str) -> ClientPlace | None:
         near = self._finder.find_near(request)
 
         def read(tables: Tables) -> tuple[BranchMatch, _ChangePlan | None, str] | str:
@@ -169,7 +176,8 @@ class ClientFollower:
         change = match.candidate.change
         if ask is Ask.ASIDE:
             return None
-        if only_adding and (change.fork or change.removed):
+        is_late = request.said_at is not None and change.removed_at > request.said_at
+        if is_late:
             plan = None  # it went another way
             if match.candidate.adds_nothing:
                 return await self._store.read(request.owner, lambda tables: _find_passed(tables, match, ask))
@@ -177,7 +185,7 @@ class ClientFollower:
             header = request.renew_header(kept_header)
             if header is not None:
                 await self._store.write(match.key, lambda tables: tables.stories.keep(match.key, "header", header))
-        branch, witnesses = await self._write(match, plan, request.client_list.names, only_adding)
+        branch, witnesses = await self._write(match, plan, request, is_late)
         place = replace(match.place(branch, ask), created=created, witnesses=witnesses)
         await self._remember(request, place, match)
         return place
@@ -188,17 +196,17 @@ class ClientFollower:
             self._last_lists.keep(place.key, place.branch, place.name, replace(last, head=head))
 
     async def _write(
-        self, match: BranchMatch, plan: _ChangePlan | None, names: ChatNames, only_adding: bool
+        self, match: BranchMatch, plan: _ChangePlan | None, request: ClientRequest, is_late: bool
     ) -> tuple[BranchInfo, tuple[str, ...] | None]:
         """Bring the branch to what the list shows; return the branch then, and who is there."""
         key, branch = match.key, match.branch
-        attributes = () if only_adding else match.candidate.change.attributes
+        attributes = () if is_late else match.candidate.change.attributes
         if plan is None:
-            forked = await self._store.write(key, lambda tables: _fork(tables, match, names))
+            forked = await self._store.write(key, lambda tables: _fork(tables, match, request))
             branch, plan = forked
         if plan.script:
             branch = await self._store.apply(key, branch.name, plan.script, at=time_at(), expected_head=branch.head)
-        is_active = plan.is_active or only_adding
+        is_active = plan.is_active or is_late
 
         def write(tables: Tables) -> None:
             if attributes:
@@ -254,7 +262,7 @@ def _plan(tables: Tables, match: BranchMatch, request: ClientRequest) -> tuple[B
         script = keep_trimmed_reply(
             candidate.change.script, newest[0] if newest else None, candidate.pieces, candidate.positions
         )
-        plan = _plan_script(tables, snapshot, script, request.client_list.names)
+        plan = _plan_script(tables, snapshot, script, request)
     return match, plan, tables.stories.kept(match.key, "header")
 
 
@@ -267,7 +275,7 @@ def _find_passed(tables: Tables, match: BranchMatch, ask: Ask) -> ClientPlace | 
     return None
 
 
-def _fork(tables: Tables, match: BranchMatch, names: ChatNames) -> tuple[BranchInfo, _ChangePlan]:
+def _fork(tables: Tables, match: BranchMatch, request: ClientRequest) -> tuple[BranchInfo, _ChangePlan]:
     """Make a new branch that begins as this one does; return it, and its change."""
     key = match.key
     length, script = plan_fork(match.candidate.change.script, match.branch.messages)
@@ -276,15 +284,21 @@ def _fork(tables: Tables, match: BranchMatch, names: ChatNames) -> tuple[BranchI
     while f"branch {number}" in taken:
         number += 1
     branch = tables.writer.fork(key, tables.branch(key, match.branch.name), f"branch {number}", length, time_at())
-    return branch, _plan_script(tables, tables.snapshot(key, branch.name), script, names)
+    return branch, _plan_script(tables, tables.snapshot(key, branch.name), script, request)
 
 
-def _plan_script(tables: Tables, snapshot: StoredSnapshot, script: Splices, names: ChatNames) -> _ChangePlan:
-    """Return a change whose newest message is said now, before those who are there."""
-    witnesses = _find_witnesses(snapshot, names)
+def _plan_script(tables: Tables, snapshot: StoredSnapshot, script: Splices, request: ClientRequest) -> _ChangePlan:
+    """Return a change whose newest message is said at the time of the request, before those who are there."""
+    witnesses = _find_witnesses(snapshot, request.client_list.names)
     if script:
-        script = choose_swipes(stamp_newest(script, time_at(), witnesses), snapshot.siblings, match_key)
-    return _ChangePlan(script, witnesses, tables.branch(snapshot.key, None).name == snapshot.branch)
+        stamped = stamp_newest(script, request.said_at or time_at(), witnesses)
+        script = choose_swipes(stamped, snapshot.siblings, match_key)
+    is_active = tables.branch(snapshot.key, None).name == snapshot.branch
+    if not is_active and request.said_at is not None:
+        active = tables.snapshot(snapshot.key)
+        newest = active.path(active.messages - 1, active.messages - 1) if active.messages else []
+        is_active = any((item.entry.attributes.at or "") > request.said_at for item in newest)
+    return _ChangePlan(script, witnesses, is_active)
 
 
 def _find_witnesses(snapshot: StoredSnapshot, names: ChatNames) -> tuple[str, ...] | None:

@@ -17,16 +17,22 @@ from previously.runtime.follow_client import ClientFollower
 
 
 async def bring_in(
-    follower: ClientFollower, request: ClientRequest, new_name: str, replies: Sequence[Message], *, partial: bool
+    follower: ClientFollower,
+    request: ClientRequest,
+    new_name: str,
+    replies: Sequence[Message],
+    *,
+    partial: bool,
+    answered_at: str | None,
 ) -> None:
     """Put a turn and the answer to it where they belong, unless they are there. `new_name` is for a new story."""
     if not shows_newest_only(request):
         for body in _list_bodies(request, replies):
             if await follower.is_told(replace(request, client_list=replace(request.client_list, body=body))):
                 return
-    place = await follower.follow(request, new_name, only_adding=True)
+    place = await follower.follow(request, new_name)
     if place and replies:
-        await follower.answer(place, replies, partial=partial)
+        await follower.answer(place, replies, partial=partial, at=answered_at)
 
 
 def shows_newest_only(request: ClientRequest) -> bool:

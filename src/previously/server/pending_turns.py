@@ -19,8 +19,9 @@ from urllib.parse import quote
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Message
+from previously.runtime.clock import time_at
 from previously.server.chat_request import ChatRequest, parse_chat_request
-from previously.server.waiting_file import (
+from previously.server.pending_file import (
     WaitingFile,
     WaitingTurn,
     make_file,
@@ -48,9 +49,12 @@ class PendingTurn:
     """A request that is still to be followed."""
 
     owner: str
+    said_at: str
+    """The time at which it came in; empty where that was not written down."""
     request: ChatRequest
     replies: tuple[Message, ...] = ()
     partial: bool = False
+    answered_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class PendingTurns:
         self._folder = folder
         self._most_bytes = most_bytes
         self._left: list[WaitingFile] = []
+        self._unreadable: set[Path] = set()
         self._next = 1
         self._queue: list[_Write] = []
         self._writer: asyncio.Task[None] | None = None
@@ -113,6 +118,7 @@ class PendingTurns:
         fields = {
             "id": number,
             "owner": owner,
+            "at": time_at(),
             "dialect": request.interface.name,
             "body": request.body,
             "story": request.story,
@@ -127,7 +133,7 @@ class PendingTurns:
     async def keep_answer(self, key: PendingKey, replies: Sequence[Message], *, partial: bool) -> bool:
         """Keep the answer to a request; False if there is no room or no disk."""
         replied = [to_openai(reply) for reply in replies]
-        line = make_line({"answers": key.number, "replies": replied, "partial": partial})
+        line = make_line({"answers": key.number, "at": time_at(), "replies": replied, "partial": partial})
 
         def keep() -> None:
             if turn := self._own.turns.get(key.number):
@@ -187,7 +193,7 @@ class PendingTurns:
 
     def _take_over(self) -> None:
         while self._folder and (not self._left or sum(file.size for file in self._left) < self._most_bytes):
-            file = take_left_file(self._folder)
+            file = take_left_file(self._folder, self._unreadable)
             if file is None:
                 return
             if file.turns:
@@ -251,4 +257,5 @@ def _parse_turn(turn: WaitingTurn) -> PendingTurn:
     request = parse_chat_request(json.dumps({**asked["body"], "chat_meta": meta}).encode(), headers, interface)
     answer = read_line(turn.answer) if turn.answer else {"replies": []}
     replies = tuple(parse_chat_message(item).message for items in answer["replies"] for item in items)
-    return PendingTurn(asked["owner"], request, replies, bool(answer.get("partial")))
+    said_at, partial = str(asked.get("at") or ""), bool(answer.get("partial"))
+    return PendingTurn(asked["owner"], said_at, request, replies, partial, answer.get("at"))

@@ -26,11 +26,11 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from previously.app import IN_MEMORY, Memory, default_place, model_from
-from previously.core.errors import PreviouslyError
+from previously.core.errors import PreviouslyError, StoreProblem
 from previously.server.app import ServerOptions, make_app
 from previously.server.hosts import check_bind
 from previously.server.logs import start_log
-from previously.server.waiting_file import take_spool
+from previously.server.pending_file import take_spool
 from previously.settings_file import find_effective
 from previously.wire.errors import write_openai_error
 
@@ -238,6 +238,7 @@ async def _serve(
         environment |= {"PREVIOUSLY_ENDPOINT": named[0], "PREVIOUSLY_MODEL": named[1]}
     model = model_from(environment, FOLD_S)
     where = place or environment.get("PREVIOUSLY_DB") or str(default_place())
+    check_writable(where)
     memory = await Memory.open(where, model=model)
     try:
         check_bind(options.host, options.require_keys or bool(await memory.keys()))
@@ -279,6 +280,15 @@ def check_port(host: str, port: int) -> None:
         taken = error.errno == errno.EADDRINUSE
         why = "another server is there" if taken else (error.strerror or "it is no address of this machine")
         raise CannotListen(f"Cannot listen on {host}:{port}: {why}.") from None
+
+
+def check_writable(where: str) -> None:
+    """Raise `StoreProblem` if a server could not keep anything in a file, which others may still read."""
+    if where == IN_MEMORY or "://" in where:
+        return
+    for path in (Path(where), Path(where).absolute().parent):
+        if path.exists() and not os.access(path, os.W_OK):
+            raise StoreProblem(f"{path} cannot be written: give it back its rights, or name another file with --db.")
 
 
 def find_pending_folder(where: str) -> Path | None:

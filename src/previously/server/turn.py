@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from previously.app import Memory
@@ -107,7 +107,7 @@ class ChatTurns:
         self._unanswered: set[PendingKey] = set()
         """The pending turns that have no answer yet."""
         self._failures: Counter[PendingKey] = Counter()
-        """How often each of the pending turns could not be brought in."""
+        """The number of times that each of the pending turns could not be brought in."""
         self._down_until = 0.0
         self._admission = Admission()
         self.step = asyncio.Lock()
@@ -322,9 +322,12 @@ class ChatTurns:
         turn = await self._pending.read(key)
         if turn is None:
             return
-        listed, name = turn.request.client_request(turn.owner), turn.request.make_story_name()
+        listed = replace(turn.request.client_request(turn.owner), said_at=turn.said_at)
+        name = turn.request.make_story_name()
         try:
-            await bring_in(self._recognising, listed, name, turn.replies, partial=turn.partial)
+            await bring_in(
+                self._recognising, listed, name, turn.replies, partial=turn.partial, answered_at=turn.answered_at
+            )
         except BadInput as error:
             log.warning("A turn that waited cannot be remembered: %s", error)
             await self._pending.put_aside(key)

@@ -471,16 +471,6 @@ def presence_in(desk: Desk, place: ClientPlace) -> PresenceEdits:
     return PresenceEdits(StoryAccess(desk.store, place.key, StorySettings((), "{}")))
 
 
-async def test_what_a_client_sends_late_takes_nothing_away(desk: Desk) -> None:
-    await desk.said(*TOLD)
-    listed = ClientRequest("me", heard(*FRONT, *HI), streams=True)
-    assert await desk.recognising.follow(listed, "late", only_adding=True) is None
-    more = ClientRequest("me", heard(*FRONT, *TOLD, "a Good.", "u More."), streams=True)
-    place = await desk.recognising.follow(more, "late", only_adding=True)
-    assert place is not None
-    assert await desk.path(place) == [*TOLD, "a Good.", "u More."]
-
-
 async def test_holding_tells_which_stories_hold_most_the_newest_first(store: VerbStore) -> None:
     async def told(name: str, *lines: str, owner: str = "me") -> None:
         info = await store.create_story(owner, name, at=AT)

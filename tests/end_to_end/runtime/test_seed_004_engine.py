@@ -19,7 +19,7 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.testing.model import Scripted
 from previously.view.view import Section, View
-from tests.end_to_end.runtime.echoing import about, folder_of, kind_of, part
+from tests.end_to_end.runtime.echoing import about, kind_of, make_writer, part
 from tests.end_to_end.runtime.update_answers import answer, closing_answer, is_closing, is_update, messages
 
 GAME = Settings.of("game", recall_percent=0)
@@ -85,7 +85,7 @@ class Game:
 
 def opened(settings: Settings = GAME) -> Iterator[Game]:
     model = ScriptedModel("")
-    with BlockingMemory(":memory:", settings=settings, folder=folder_of(model)) as memory:
+    with BlockingMemory(":memory:", settings=settings, writer=make_writer(model)) as memory:
         yield Game(memory.story("island"), model)
 
 

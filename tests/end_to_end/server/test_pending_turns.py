@@ -11,12 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from previously import Memory
 from previously.core.errors import StoreProblem
 from previously.core.messages import message
+from previously.runtime.follow_client import ClientFollower
 from previously.server.chat_request import ChatRequest, parse_chat_request
+from previously.server.pending_file import take_spool
 from previously.server.pending_turns import PendingTurn, PendingTurns
 from previously.server.process import find_pending_folder
-from previously.server.waiting_file import take_spool
+from previously.server.turn import ChatTurns
+from previously.wire.reply import Reply
 
 MUCH = 1_000_000
 
@@ -142,14 +146,35 @@ async def test_a_write_that_fails_takes_no_line_with_it(tmp_path: Path, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", write_half)
         patch.setattr(os, "ftruncate", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error")))
-        assert await pending.add("ann", asked("two")) is None
-        assert not await pending.has_room()
+        assert await pending.add("ann", asked("two " * 100)) is None
     fails = False
-    assert await pending.has_room()
-    assert await pending.add("ann", asked("three"))
+    assert await pending.add("ann", asked("three"))  # shorter than what was left of the other
     await pending.close()
     assert await texts_after_restart(folder) == ["one", "three"]
     assert not list(folder.glob("*.damaged"))
+
+
+async def test_a_client_that_sends_only_what_is_new_does_not_overtake_what_waits() -> None:
+    async def find_window(model: str, key: str | None) -> int | None:
+        return None
+
+    def say(text: str) -> ChatRequest:
+        body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        return parse_chat_request(json.dumps(body).encode(), {"x-previously-story": "single"})
+
+    async with await Memory.open(":memory:") as memory:
+        pending = PendingTurns(None, MUCH)
+        follower = ClientFollower(memory.store)
+        turns = ChatTurns(lambda _: memory, follower, pending, deadline_s=60, window_of=find_window)
+        await pending.add("local", say("one"))
+        turn = await turns.begin("local", say("two"))
+        assert turn.degraded and not turn.unsaved
+        await turns.end(turn, Reply(), whole=True)
+        await turns.catch_up()
+        story = await memory.story("single")
+        assert [item.entry.message.text for item in await story.messages()] == ["one", "two"]
+        turn = await turns.begin("local", say("three"))
+        assert not turn.degraded
 
 
 async def test_a_sync_that_fails_is_no_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,6 +183,8 @@ async def test_a_sync_that_fails_is_no_promise(tmp_path: Path, monkeypatch: pyte
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error")))
         assert await pending.add("ann", asked("one")) is None
+        assert not await pending.has_room()
+    assert await pending.has_room()
     assert await pending.add("ann", asked("two"))
     await pending.close()
     assert await texts_after_restart(folder) == ["two"]
@@ -166,9 +193,14 @@ async def test_a_sync_that_fails_is_no_promise(tmp_path: Path, monkeypatch: pyte
 async def test_lines_added_at_once_share_a_wait_and_one_too_large_fails_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    syncs, fsync = [], os.fsync
+    syncs, fsync = list[int](), os.fsync
     pending = PendingTurns(tmp_path / "waiting", 40_000)
-    monkeypatch.setattr(os, "fsync", lambda handle: (syncs.append(handle), fsync(handle)))
+
+    def count_sync(handle: int) -> None:
+        syncs.append(handle)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", count_sync)
     keys = await asyncio.gather(*(pending.add("ann", asked(str(number))) for number in range(50)))
     assert None not in keys
     assert len(syncs) == 1
@@ -210,6 +242,18 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "waiting").write_text("a file")
     with pytest.raises(StoreProblem, match="cannot be used for turns that wait"):
         PendingTurns(tmp_path / "waiting", MUCH)
+
+
+async def test_a_file_that_cannot_be_read_holds_up_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "waiting"
+    pending = PendingTurns(folder, MUCH)
+    await pending.add("ann", asked("one"))
+    await pending.close()
+    (folder / "0.jsonl").mkdir()  # it comes first, and whoever runs the tests may read every file
+    after = PendingTurns(folder, MUCH)
+    await after.take_over()
+    assert after.count == 1
+    assert caplog.text.count("cannot be read") == 1
 
 
 async def test_the_file_of_an_earlier_version_is_taken_over_once(tmp_path: Path) -> None:

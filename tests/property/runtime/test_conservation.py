@@ -504,7 +504,7 @@ def _all(span: Any) -> range:
 
 TestHistories = Histories.TestCase
 TestHistories.settings = hypothesis_settings(
-    max_examples=cases(60, quick=15, soak=1_000), stateful_step_count=cases(40, quick=30, soak=60)
+    max_examples=cases(60, soak=1_000), stateful_step_count=cases(40, quick=30, soak=60)
 )
 
 
@@ -526,9 +526,7 @@ class WithoutWaiting:
 
 
 class TestHistoriesWithAModel(WithoutWaiting, HistoriesWithAModel.TestCase):  # type: ignore[misc,valid-type]
-    settings = hypothesis_settings(
-        max_examples=cases(40, quick=10, soak=500), stateful_step_count=cases(30, soak=60, quick=30)
-    )
+    settings = hypothesis_settings(max_examples=cases(40, soak=500), stateful_step_count=cases(30, soak=60, quick=30))
 
 
 FEW = hypothesis_settings(max_examples=cases(8, soak=300), stateful_step_count=cases(25, quick=20, soak=60))

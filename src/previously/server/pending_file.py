@@ -88,18 +88,29 @@ class WaitingFile:
             os.ftruncate(self._handle, 0)
         self.size = len(lines)
 
-    def load(self) -> None:
-        """Read what a process before this one left. Damaged lines are put aside first, so that nobody loses them."""
-        assert self._handle is not None, "only files are left behind"
+    def take(self) -> bool:
+        """Lock the file and read what a process before this one left; False if another has it. Damaged lines are put
+        aside first, so that nobody loses them."""
         assert self.path is not None, "only files are left behind"
-        self.size = os.fstat(self._handle).st_size
-        os.lseek(self._handle, 0, os.SEEK_SET)
+        handle = os.open(self.path, os.O_RDWR | _BINARY)
+        try:
+            if _lock(handle) and _is_at(handle, self.path):
+                self._load(handle, self.path)
+                self._handle, handle = handle, -1
+        finally:
+            if handle >= 0:
+                os.close(handle)
+        return self._handle is not None
+
+    def _load(self, handle: int, path: Path) -> None:
+        self.size = os.fstat(handle).st_size
+        os.lseek(handle, 0, os.SEEK_SET)
         content = b""
-        while piece := os.read(self._handle, max(1, self.size - len(content))):
+        while piece := os.read(handle, max(1, self.size - len(content))):
             content += piece
         damaged = b"".join(line + b"\n" for line in content.split(b"\n") if line and not self._take_line(line))
         if damaged:
-            put_aside(self.path, damaged)
+            put_aside(path, damaged)
 
     def close(self) -> None:
         """Let go of the file, for whoever comes next; one in which nothing waits is removed."""
@@ -158,19 +169,20 @@ def make_file(folder: Path) -> WaitingFile:
         os.close(handle)  # somebody took it for one that was left behind
 
 
-def take_left_file(folder: Path) -> WaitingFile | None:
-    """Return a file that a process left behind, read and locked, if there is one."""
+def take_left_file(folder: Path, unreadable: set[Path]) -> WaitingFile | None:
+    """Return a file that a process left behind, read and locked, if there is one. Those that cannot be read now, or
+    belong to another user, are `unreadable`, and said to be so once."""
     for path in sorted(folder.glob(f"*{SUFFIX}")):
-        with suppress(FileNotFoundError):
-            handle = os.open(path, os.O_RDWR | _BINARY)
-            file = WaitingFile(handle, path)
-            try:
-                if _lock(handle) and _is_at(handle, path):
-                    file.load()
-                    return file
-            except OSError as error:
-                log.warning("A file of waiting turns cannot be read now: %s", error.strerror or type(error).__name__)
-            os.close(handle)
+        file = WaitingFile(None, path)
+        try:
+            if file.take():
+                return file
+        except FileNotFoundError:
+            continue  # another process was done with it
+        except OSError as error:
+            if path not in unreadable:
+                log.warning("Waiting turns in %s cannot be read: %s", path.name, error.strerror)
+            unreadable.add(path)
     return None
 
 
