@@ -11,7 +11,7 @@ import pytest
 
 from tests.contract.storage.postgres_server import shared_server
 from tests.contract.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
-from tests.effort import register_profiles
+from tests.effort import mark_slow, register_profiles
 
 os.environ["PREVIOUSLY_CONFIG"] = ""  # nobody's own settings file counts
 
@@ -31,7 +31,10 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(COLLECT_EVERY)
 
 
-@pytest.fixture(params=["in_memory", "sqlite", "postgres"])
+IN_MEMORY = mark_slow("in_memory", reason="the tables of a file once more; nearly all other tests use them in memory")
+
+
+@pytest.fixture(params=["sqlite", "postgres", *IN_MEMORY])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[VerbStore]:
     """Each store in turn, empty."""
     opened = _opened(request.param, tmp_path)

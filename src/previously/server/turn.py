@@ -117,13 +117,15 @@ class ChatTurns:
         self.unsaved = False
         """True from a turn that nothing has kept until one can be kept again."""
 
-    async def begin(self, owner: str, request: ChatRequest, key: str | None, arrived: float) -> ChatTurn:
+    async def begin(
+        self, owner: str, request: ChatRequest, key: str | None = None, arrived: float | None = None
+    ) -> ChatTurn:
         """Keep what the user said and make the view; without memory where that takes too long or fails. `key` is the
-        client's own, for asking the upstream about its window; `arrived` is when the request was whole."""
+        client's own, for asking the upstream about its window; `arrived` is when the request was whole, if not now."""
         turn = ChatTurn(owner, request, request.messages)
         window = await self._window_of(request.model, key) or UNKNOWN_WINDOW_TOKENS
         budget = find_budget(request, window)
-        end = arrived + self._deadline_s
+        end = (time.monotonic() if arrived is None else arrived) + self._deadline_s
         place = await self._admission.enter(end)
         if place is None:
             turn.degraded = True

@@ -281,7 +281,7 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
 
 
 @pytest.mark.random
-@pytest.mark.parametrize("seed", range(cases(60)))
+@pytest.mark.parametrize("seed", range(cases(60, quick=4)))
 def test_what_is_kept_on_the_way_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all is folded, what is known with snapshots, and by whoever looked before, is what follows from the notes
     that stand on the path; and all of them are the model's."""

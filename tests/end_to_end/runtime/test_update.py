@@ -19,7 +19,6 @@ from previously.core.snapshot import Snapshot
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status
 from previously.folds.tiles import cut_note_tiles
-from previously.runtime import model_writer
 from previously.testing.model import Scripted
 from tests.effort import ON_DISK, cross, mark_slow
 from tests.end_to_end.runtime.echoing import CANARY, canaries_in, canary, echo, kind_of, part
@@ -32,6 +31,8 @@ from tests.end_to_end.runtime.update_answers import (
     recap_in,
     under,
 )
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 RULES = Settings(cast="off", tail_messages=2, fold_messages=6, recap_words=60, chapter_messages=0)
 TOLD = "Maya and Joaquin carried parcels to the mill."
@@ -65,16 +66,6 @@ def lists_by_themselves(request: ModelRequest) -> str:
     """A model that can do either, but not both at once."""
     wanted = asked_for(request)
     return whole(request) if len({"THREADS", "RECAP"} & set(wanted)) == 1 else "Here is what I think of it all."
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def at_once(seconds: float) -> None:
-        """Wait no time at all."""
-
-    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "sleep", at_once)
 
 
 class Script:
