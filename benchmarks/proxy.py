@@ -225,7 +225,7 @@ def main() -> None:
     parser.add_argument("--data", help="not needed here; taken so that every benchmark can be called alike")
     parser.add_argument("--litellm", help="LiteLLM's program, in an environment of its own")
     parser.add_argument("--stories", type=Path, help="a file that keeps the stories, or that holds them already")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--minutes", type=float, default=1.0, help="of steady load")
     parser.add_argument("--only", default="first,chunks,open", help="which parts; also: steady")
     parser.add_argument("--before", type=Path, help="another tree of this project: compare the CPU of a turn, no more")

@@ -17,11 +17,14 @@ late."""
 FIRST_GUESS_S = 0.05
 """Seconds that a turn is taken to need before any was measured: about what it takes on a small machine."""
 
-WEIGHT, SLOW_WEIGHT = 0.3, 0.05
-"""The weight of the newest turn in what a turn usually takes, and in what a quick one takes if it was slower: nobody is
-turned away at once because the turns before were slow."""
+WEIGHT = 0.3
+"""The weight of the newest turn in what a turn usually takes: what holds now is known after a few."""
 
-LONGEST_S = 1.0
+SLOWING = 1.02
+"""The factor by which a quick turn is taken to become slower with each turn that is not as quick: nobody is turned away
+at once because the turns before were slow."""
+
+LONGEST_S = 0.5
 """A turn that is at work for longer hangs, which says nothing of what others take."""
 
 
@@ -79,7 +82,7 @@ class Admission:
         """Give a place to whoever waits longest, after it was taken for so long."""
         took_s = min(took_s, LONGEST_S)
         self._usual_s += WEIGHT * (took_s - self._usual_s)
-        self._quick_s = min(took_s, self._quick_s + SLOW_WEIGHT * (took_s - self._quick_s))
+        self._quick_s = min(took_s, self._quick_s * SLOWING)
         if self._waiting:
             self._waiting.popleft().set_result(Place(self))
         else:

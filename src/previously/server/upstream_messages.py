@@ -52,6 +52,9 @@ ANSWER_TOKENS = 1_024
 RESERVE = 32
 """One part in so many of a window is left free: what is estimated may be a little too low."""
 
+NEWEST = 8
+"""Messages among which the newest request nearly always is; only then are all of a long list looked at."""
+
 MOST_TRIES = 3
 """The most often that a view is made because a message that it must show was not shown. What is held takes room, so the
 tail may lose another one; more than twice was never seen."""
@@ -139,12 +142,11 @@ def cut_client_list(request: ChatRequest, budget: int) -> list[Raw]:
     theirs = [at for at in range(len(request.messages)) if at not in ours]
     messages = [request.drafts[at].message for at in theirs]
     room = budget - ESTIMATE.tokens(write_tools(request))
-    kept = choose_messages(
-        messages,
-        lambda at: message_tokens(messages[at], ESTIMATE),
-        room,
-        begins_with_user=request.interface.begins_with_user,
-    )
+
+    def count(at: int) -> int:
+        return message_tokens(messages[at], ESTIMATE)
+
+    kept = choose_messages(messages, count, room, begins_with_user=request.interface.begins_with_user)
     return [request.messages[theirs[at]] for at in kept]
 
 
@@ -297,6 +299,10 @@ def _find_needed(view: View, place: ClientPlace, request: ChatRequest) -> list[i
     if request.client_list.is_single:
         return []
     shown = set(view.tail_positions)
+    newest = [piece.message for piece in place.pieces[-NEWEST:]]
+    at = None if request.interface.begins_with_user else find_newest_request(newest)
+    if at is not None and place.positions[at - len(newest)] in shown:
+        return []
     messages = [piece.message for piece in place.pieces]
     asked = find_newest_request(messages)
     needed: set[int] = set()
