@@ -16,6 +16,7 @@ import typer
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, choose_model, open_memory
 from previously.core.errors import PreviouslyError
+from previously.core.exact_names import show_name
 
 
 def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
@@ -46,7 +47,7 @@ def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
         return
     from previously.cli.terminal import make_table
 
-    rows = [(info.name, info.active.messages, info.branches, info.active.name) for info in infos]
+    rows = [(show_name(info.name), info.active.messages, info.branches, info.active.name) for info in infos]
     console.print(make_table(("story", "messages", "branches", "active branch"), rows, left=("story", "active branch")))
 
 

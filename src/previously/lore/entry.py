@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from previously.core.json_values import shown
 from previously.lore.keys import find_ignored_flags, normalize_name, parse_regex
 
 MOST_CONTENT_TOKENS = 200
@@ -160,6 +161,6 @@ def _problems_of_key(key: str) -> list[str]:
     if regex is None:
         return []
     if regex.fault:
-        return [f"The key {key.strip()} cannot be used: {regex.fault}."]
+        return [f"The key {shown(key.strip())} cannot be used: {regex.fault}."]
     flags = find_ignored_flags(key)
-    return [f'The key {key.strip()} has the flag "{flags}", which does nothing here.'] if flags else []
+    return [f'The key {shown(key.strip())} has the flag "{flags}", which does nothing here.'] if flags else []

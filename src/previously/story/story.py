@@ -68,6 +68,11 @@ class Story:
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
 
+    @property
+    def memory_mark(self) -> str:
+        """Return the letters that this story's memory of a turn is marked with in views; no text can have them."""
+        return self._views.memory_mark
+
     _of_transcript = _From[Transcript](lambda story: story._transcript)
     add = _of_transcript(Transcript.add)
     add_drafts = _of_transcript(Transcript.add_drafts)
