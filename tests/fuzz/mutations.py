@@ -66,8 +66,8 @@ def mutate(chance: Random, samples: Sequence[Sample]) -> bytes:
     else:
         content = sample.content
     for _ in range(chance.choice((0, 1, 1, 1, 2, 4))):
-        content = _change_bytes(chance, content, samples)
-    return content[:LONGEST]
+        content = _change_bytes(chance, content, samples)[:LONGEST]
+    return content
 
 
 def pick_odd(chance: Random) -> Any:
@@ -185,7 +185,7 @@ def _change_bytes(chance: Random, content: bytes, samples: Sequence[Sample]) -> 
                 return chance.choice((b"[", b'{"a":', b"(", b"<b>", b"> ", b"- ", b"#")) * chance.choice((200, 5_000))
         case 12:
             digits = chance.choice((b"0", b"1", b"9"))
-            return content.replace(digits, digits * chance.choice((2, 12, 30)), chance.choice((1, -1)))
+            return content.replace(digits, digits * chance.choice((2, 12, 30)), chance.choice((1, 100)))
         case _:
             if chance.random() < 0.1:
                 return content.decode("utf-8", "replace").encode(chance.choice(("utf-16", "utf-16-le", "utf-32")))

@@ -30,8 +30,9 @@ _TURN = re.compile(rb"S(\d+)T(\d+)\b")
 LEAVING = 0.03
 """The part of turns whose client goes away in the middle of the answer."""
 
-ENDING = 0.02
-"""The part of turns after which a story is told no more: nothing that comes later can bring back what was lost."""
+ENDING, ENDING_DEGRADED = 0.02, 0.5
+"""The part of turns after which a story is told no more: nothing that comes later can bring back what was lost. Many
+end where memory was slow, since there something can be lost."""
 
 
 class Upstream:
@@ -62,6 +63,8 @@ class Tale:
     """True if the client names it; else the server has to find out."""
     history: list[tuple[str, str]] = field(default_factory=list)
     """Role and text of all that was acknowledged."""
+    degraded: bool = False
+    """True if memory was missing from its last turn."""
     unsaved: set[str] = field(default_factory=set)
     """Texts of turns that the server said it could not keep."""
 
@@ -111,7 +114,8 @@ class Teller:
             is_acknowledged = await self._ask(client, tale, said)
             if not is_acknowledged:
                 await pause(over, 0.2)
-        return is_acknowledged and self._chance.random() >= ENDING
+        ending = ENDING_DEGRADED if tale.degraded else ENDING
+        return is_acknowledged and self._chance.random() >= ending
 
     async def _ask(self, client: httpx.AsyncClient, tale: Tale, said: str) -> bool:
         server = self._chance.choice(self._servers)
@@ -146,5 +150,6 @@ class Teller:
             tale.unsaved |= {said, answer}
         self._outcomes.acknowledged += 1
         self._outcomes.memory[memory] += 1
+        tale.degraded = memory != "on"
         tale.history += [("user", said), ("assistant", answer)]
         return True
