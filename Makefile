@@ -23,7 +23,9 @@ $(STAMP): requirements.lock requirements-local.lock pyproject.toml
 demo: setup ## Watch a long story fold into a small view
 	@$(BIN)/previously demo
 
-PYTEST := PYTHONHASHSEED=0 $(BIN)/pytest -n 2 --dist worksteal
+# Compiled files are kept even where the environment forbids it: without them, every process that tests start
+# compiles all it imports.
+PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONHASHSEED=0 $(BIN)/pytest -n 2 --dist worksteal
 
 test: setup ## The fast suite: no slow tests, few random cases, the same ones each time
 	@HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow" $(ARGS)

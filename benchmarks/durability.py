@@ -60,7 +60,7 @@ class Written:
 async def write(path: str, writers: int, seconds: float, most_in_group: int, who: str) -> Written:
     """Writers side by side for so long."""
     store = Store(SqliteDatabase(path, most_in_group=most_in_group))
-    memory = Memory(store, owner="local", layers=[make_layer(Settings())], folder=BuiltinWriter())
+    memory = Memory(store, owner="local", layers=[make_layer(Settings())], writer=BuiltinWriter())
     stories = [await memory.story(f"{who} {number}") for number in range(writers)]
     taken: list[float] = []
     errors = 0

@@ -8,7 +8,7 @@ building a view on each, so that noise of the machine meets all sizes alike: one
 for a question of many as the newest message (`recall ms`). Times are CPU time of the whole process,
 the store's threads included; on PostgreSQL, that of the server's processes as well. The ratio to the smallest story is
 what counts. Process memory is the peak of a fresh process that opens the file, adds and views.
-Import, `--help` and the words read by the folder are measured beside it.
+Import, `--help` and the words read by the writer are measured beside it.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def measure_import(count: int, folder: Path) -> dict[str, float]:
 
 
 def measure_words(count: int, folder: Path) -> dict[str, float]:
-    """Words the folder reads over a story that is folded as it is told, against the story's own words."""
+    """Words the writer reads over a story that is folded as it is told, against the story's own words."""
     own = 0
     with BlockingMemory(folder / "words.db") as memory:
         story = memory.story("words")
@@ -242,7 +242,7 @@ def main() -> None:
     print(f"import: {figures['import']['messages_per_cpu_s']:,.0f} messages per CPU-second, ", end="")
     print(f"again {figures['import']['again_messages_per_cpu_s']:,.0f}")
     words = figures["words"]
-    print(f"words read by the folder per word of a {words['messages']:,}-message story: ", end="")
+    print(f"words read by the writer per word of a {words['messages']:,}-message story: ", end="")
     print(f"{words['words_read_per_word']:.2f} in {words['folds']} folds")
     print(f"previously --help: {figures['help_cpu_s']:.3f} s of CPU")
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-COMMANDS = (("--help",), ("--version",), ("stories",), ("keys", "--help"))
+COMMANDS = (("--help",), ("--version",), ("stories",), ("--db", "FILE", "stories"), ("keys", "--help"))
 
 
 def measure_cpu_s(arguments: tuple[str, ...], database: Path, tree: Path | None) -> float:
@@ -25,7 +25,8 @@ def measure_cpu_s(arguments: tuple[str, ...], database: Path, tree: Path | None)
     environment = {**os.environ, "PREVIOUSLY_DB": str(database)}
     if tree is not None:
         environment["PYTHONPATH"] = str(tree / "src")
-    command = [sys.executable, "-m", "previously", *arguments]
+    given = [str(database) if argument == "FILE" else argument for argument in arguments]
+    command = [sys.executable, "-m", "previously", *given]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -51,7 +52,7 @@ def main() -> None:
                     best[name] = min(best[name], measure_cpu_s(arguments, Path(folder, f"{name}.db"), tree))
             figures[" ".join(arguments)] = best
             if not given.json:
-                print(f"{' '.join(arguments):12}" + "".join(f"  {name} {cpu:.2f} s" for name, cpu in best.items()))
+                print(f"{' '.join(arguments):18}" + "".join(f"  {name} {cpu:.2f} s" for name, cpu in best.items()))
     if given.json:
         print(json.dumps(figures))
 

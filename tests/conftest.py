@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from tests.contract.storage.postgres_server import shared_server
 from tests.contract.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
-from tests.effort import register_profiles
+from tests.effort import mark_slow, register_profiles
 
 os.environ["PREVIOUSLY_CONFIG"] = ""  # nobody's own settings file counts
 
@@ -19,8 +20,21 @@ collect_ignore = [] if os.environ.get("TEST_CLIENTS") else ["clients"]
 
 register_profiles()
 
+COLLECT_EVERY = 20_000
+"""Objects between two rounds of the garbage collector, instead of 700: what tests make lives as long as they do."""
 
-@pytest.fixture(params=["in_memory", "sqlite", "postgres"])
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look at what tests make, not again and again at ten thousand tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_EVERY)
+
+
+IN_MEMORY = mark_slow("in_memory", reason="the tables of a file once more; nearly all other tests use them in memory")
+
+
+@pytest.fixture(params=["sqlite", "postgres", *IN_MEMORY])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[VerbStore]:
     """Each store in turn, empty."""
     opened = _opened(request.param, tmp_path)

@@ -6,6 +6,8 @@ HYPOTHESIS_PROFILE names it: `quick` (unless it is set), `full` or `soak`.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -28,6 +30,30 @@ def mark_slow(*values: object, reason: str) -> list[Any]:
 
 (ON_DISK,) = mark_slow("sqlite", reason="the same once more, in a file")
 """A place for stories of tests that `make test` runs in memory alone. Stores have contract tests of their own."""
+
+
+def cross(*columns: Sequence[object], reason: str) -> list[Any]:
+    """Return rows of values, every value with every other. `make test` runs so many that any two meet in one of them.
+
+    A fault that takes two values to appear is found there; one that takes three, in the full suite.
+    """
+    pairs = {
+        places: set(combinations(enumerate(places), 2))
+        for places in product(*(range(len(column)) for column in columns))
+    }
+    apart, quick = set[Any]().union(*pairs.values()), set[tuple[int, ...]]()
+    while apart:
+        widest = max(pairs, key=lambda places: len(pairs[places] & apart))
+        quick.add(widest)
+        apart -= pairs[widest]
+    slow = pytest.mark.slow(reason=reason)
+    return [
+        pytest.param(
+            *(column[place] for column, place in zip(columns, places, strict=True)),
+            marks=() if places in quick else slow,
+        )
+        for places in pairs
+    ]
 
 
 def cases(full: int, *, quick: int | None = None, soak: int | None = None) -> int:

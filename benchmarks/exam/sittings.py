@@ -76,8 +76,8 @@ async def sit_engine(exam: Exam, budget: int, model: Model | None) -> Sitting:
 
 async def open_memory(exam: Exam, model: Model | None) -> Memory:
     """Open an empty store in memory. Whatever the environment names, no model means the built-in writer."""
-    folder = None if model else BuiltinWriter()
-    return await Memory.open(":memory:", settings=exam.settings, model=model, folder=folder)
+    writer = None if model else BuiltinWriter()
+    return await Memory.open(":memory:", settings=exam.settings, model=model, writer=writer)
 
 
 async def fold_story(memory: Memory, exam: Exam, budget: int) -> tuple[Story, FoldReport]:

@@ -43,7 +43,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         *,
         owner: str,
         layers: Sequence[Layer],
-        folder: MemoryWriter,
+        writer: MemoryWriter,
         model: Model | None = None,
         place: str = IN_MEMORY,
     ) -> None:
@@ -51,7 +51,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         self._place = place
         self._owner = owner
         self._layers = layers
-        self._folder = folder
+        self._writer = writer
         self._model = model
         self._is_shared = False  # whether the store is closed by somebody else
 
@@ -69,13 +69,13 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         settings: Settings | None = None,
         model: Model | None = None,
         prompts: str | Path | None = None,
-        folder: MemoryWriter | None = None,
+        writer: MemoryWriter | None = None,
     ) -> Memory:
         """Open the stories at `where`: a file, made if it is not there, `postgresql://…`, or `":memory:"`.
 
         Without it, `PREVIOUSLY_DB` decides, else the place where this system keeps a user's data. `model` writes
         memory; without one, `PREVIOUSLY_ENDPOINT` and `PREVIOUSLY_MODEL` name it, and if they do not, the built-in
-        folder writes. `prompts` is a folder of prompts that stand in for the package's own. `folder` replaces all
+        writer writes. `prompts` is a folder of prompts that stand in for the package's own. `writer` replaces all
         of that.
         """
         check_owner(owner)
@@ -83,7 +83,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         if settings is not None:
             layers = [make_layer(settings)]
         chosen = resolve(layers)
-        asked = model or (model_from(environment, chosen.timeout_s) if folder is None else None)
+        asked = model or (model_from(environment, chosen.timeout_s) if writer is None else None)
         templates: dict[str, Template] = {}
         if asked:
             from previously.runtime.prompts import load_prompts
@@ -92,9 +92,9 @@ class Memory(Keys, ForgettableStories, Books, Combining):
             templates = load_prompts(_prompts(prompts, environment))
         place = str(where if where is not None else environment.get("PREVIOUSLY_DB") or default_place())
         store = _open_store(place)
-        if folder is None:
-            folder = _model_folder(store, owner, chosen, asked, templates) if asked else BuiltinWriter()
-        return cls(store, owner=owner, layers=layers, folder=folder, model=asked, place=place)
+        if writer is None:
+            writer = _model_writer(store, owner, chosen, asked, templates) if asked else BuiltinWriter()
+        return cls(store, owner=owner, layers=layers, writer=writer, model=asked, place=place)
 
     async def story(self, name: str, *, create: bool = True, window_tokens: int | None = None) -> Story:
         """The story of that name. With `create=False` one that does not exist is `UnknownStory`. `window_tokens` is the
@@ -117,7 +117,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
             kept = await self._store.create_story(self._owner, name, at=time_at()), "{}", "{}"
         info, own, usage = kept
         given = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
-        return Story(self._store, info, self._folder, StorySettings([*given, *self._layers], own, usage))
+        return Story(self._store, info, self._writer, StorySettings([*given, *self._layers], own, usage))
 
     def has_set(self, key: str) -> bool:
         """Return whether a file, a variable or whoever opened the stories has set this for all of them."""
@@ -125,14 +125,14 @@ class Memory(Keys, ForgettableStories, Books, Combining):
 
     def sharing(self, owner: str, model: Model | None = None) -> Memory:
         """The stories of another owner in the same place, or folded by another model; closing it closes only that."""
-        folder = self._folder
+        writer = self._writer
         if model is not None:
             from previously.runtime.prompts import load_prompts
 
             settings = resolve(self._layers)
             settings.check_memory_window()
-            folder = _model_folder(self._store, owner, settings, model, load_prompts(_prompts(None, os.environ)))
-        shared = Memory(self._store, owner=owner, layers=self._layers, folder=folder, model=model, place=self._place)
+            writer = _model_writer(self._store, owner, settings, model, load_prompts(_prompts(None, os.environ)))
+        shared = Memory(self._store, owner=owner, layers=self._layers, writer=writer, model=model, place=self._place)
         shared._is_shared = True
         return shared
 
@@ -247,7 +247,7 @@ async def describe_model(model: Model, **how: Any) -> dict[str, Any]:
         await model.close()
 
 
-def _model_folder(
+def _model_writer(
     store: Store, owner: str, settings: Settings, model: Model, templates: Mapping[str, Template]
 ) -> MemoryWriter:
     from previously.runtime.answer_cache import AnswerCache

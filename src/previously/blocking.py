@@ -108,13 +108,13 @@ class BlockingMemory:
         settings: Settings | None = None,
         model: Model | None = None,
         prompts: str | Path | None = None,
-        folder: MemoryWriter | None = None,
+        writer: MemoryWriter | None = None,
     ) -> None:
         """Open the stories at `where`, as `Memory.open` does."""
         _no_loop_here("await Memory.open(...)")
         self._runner = asyncio.Runner()
         try:
-            opening = Memory.open(where, owner=owner, settings=settings, model=model, prompts=prompts, folder=folder)
+            opening = Memory.open(where, owner=owner, settings=settings, model=model, prompts=prompts, writer=writer)
             self._inner = self._runner.run(opening)
         except BaseException:
             self._runner.close()

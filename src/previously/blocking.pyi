@@ -67,7 +67,7 @@ def fold_conversation(
     tokenizer: str = "estimate",
     model: Model | None = None,
     model_window: int = 8192,
-    folder: MemoryWriter | None = None,
+    writer: MemoryWriter | None = None,
 ) -> FoldedConversation: ...
 
 class BlockingStory:
@@ -205,7 +205,7 @@ class BlockingMemory:
         settings: Settings | None = None,
         model: Model | None = None,
         prompts: str | Path | None = None,
-        folder: MemoryWriter | None = None,
+        writer: MemoryWriter | None = None,
     ) -> None: ...
     def story(self, name: str, *, create: bool = True) -> BlockingStory: ...
     def _run(self, work: Coroutine[Any, Any, T]) -> T: ...

@@ -20,7 +20,7 @@ DOCS = ROOT / "docs"
 OBJECTS = {"memory", "story", "view"}
 """Packages of ours whose names pages give to objects: `view.report` is no module."""
 
-COMMANDS = sorted(typer.main.get_command(make_app()).commands)  # type: ignore[attr-defined]
+COMMANDS = dict(sorted(typer.main.get_command(make_app()).commands.items()))  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", previously.__all__)
@@ -38,7 +38,7 @@ def test_every_command_has_a_heading_and_every_option_is_named(command: str) -> 
     page = (DOCS / "cli.md").read_text("utf-8")
     section = re.search(rf"^#+ `?{command}\b.*?(?=^#+ |\Z)", page, re.MULTILINE | re.DOTALL)
     assert section, f"docs/cli.md has no heading for {command}"
-    found = typer.main.get_command(make_app()).commands[command]  # type: ignore[attr-defined]
+    found = COMMANDS[command]
     below = getattr(found, "commands", {})
     for name in below:
         assert f"previously {command} {name}" in section.group()

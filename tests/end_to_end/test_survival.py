@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from xml.etree import ElementTree
 
+import pytest
+
 from benchmarks.planted import EACH, KEPT, KINDS, planted_story
 from benchmarks.survival import GROUPS, METHODS, OURS, chart, run
 
@@ -19,15 +21,19 @@ def test_the_story_holds_every_fact_once_and_is_the_same_for_a_seed() -> None:
         assert said == [place for place in (fact.position, fact.settled_at) if place is not None]
 
 
-def test_ours_keeps_most() -> None:
-    result = run(600, [5])
+@pytest.mark.parametrize(
+    ("length", "quoted"), [(300, 50), pytest.param(600, 75, marks=pytest.mark.slow(reason="four seconds"))]
+)
+def test_ours_keeps_most(length: int, quoted: int) -> None:
+    result = run(length, [5])
     methods = result["methods"]
     assert set(methods) == set(METHODS)
     assert all(set(figures["by_kind"]) == set(GROUPS) for figures in methods.values())
-    # Measured with seeds 5, 6 and 7: 100, 100 and 93 where a model that forgets writes and says where a scene ends; 86,
-    # 79 and 79 where we quote: no model names a scene's end, so a chapter has 240 messages and no more words for them.
+    # Measured with 600 messages and seeds 5, 6 and 7: 100, 100 and 93 where a model that forgets writes and says where
+    # a scene ends; 86, 79 and 79 where we quote: no model names a scene's end, so a chapter has 240 messages and no
+    # more words for them. With 300 messages and seed 5: 100 and 57.
     assert methods[OURS]["open_promises"] > 90
-    assert methods[f"{OURS}, no model"]["open_promises"] > 75
+    assert methods[f"{OURS}, no model"]["open_promises"] > quoted
     others = [figures["total"] for name, figures in methods.items() if not name.startswith(OURS)]
     assert methods[OURS]["total"] > max(others) + 5
     ElementTree.fromstring(chart(result))

@@ -99,7 +99,7 @@ def open_memory(ctx: typer.Context) -> Iterator[BlockingMemory]:
     from previously.blocking import BlockingMemory
     from previously.runtime.writer import BuiltinWriter
 
-    with BlockingMemory(ctx.obj, folder=BuiltinWriter()) as memory:
+    with BlockingMemory(ctx.obj, writer=BuiltinWriter()) as memory:
         yield memory
 
 

@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from previously import __version__
 from previously.cli import BAD_INPUT, DONE, FAILED, INTERRUPTED, output
 from previously.core.errors import BadInput, PreviouslyError
+from previously.core.json_values import clean
 
 _USAGE: type[Any] = typer.BadParameter.__bases__[0]  # the usage error itself has no public name
 
@@ -83,29 +84,37 @@ class _Commands(TyperGroup):
     """All commands, or those of a group."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return [_pass_absent_by(option) for option in super().get_params(ctx)]
+        return [_spare_adapter(option) for option in super().get_params(ctx)]
 
 
 class _Command(TyperCommand):
     """A command."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return [_pass_absent_by(option) for option in super().get_params(ctx)]
+        return [_spare_adapter(option) for option in super().get_params(ctx)]
 
 
-def _pass_absent_by(option: Any) -> Any:
-    """Let an option that is not given pass as it is. Typer makes a Pydantic adapter for it, `--help` included, and to
-    load Pydantic takes a fifth of the time in which stories are listed."""
+def _spare_adapter(option: Any) -> Any:
+    """Let a parameter pass as it is if it is not given, or plain text. Typer makes a Pydantic adapter for it, `--help`
+    included, and to load Pydantic takes a fifth of the time in which stories are listed."""
     process = option.process_value
 
     def process_given(ctx: Any, value: Any) -> Any:
-        if value is not None or option.required or option.multiple or option.nargs != 1:
+        is_absent = value is None and not option.required
+        if option.multiple or option.nargs != 1 or not (is_absent or _is_plain_text(option, value)):
             return process(ctx, value)
-        return option.callback(ctx, option, None) if option.callback else None
+        return option.callback(ctx, option, value) if option.callback else value
 
     if process.__name__ != process_given.__name__:
         option.process_value = process_given
     return option
+
+
+def _is_plain_text(option: Any, value: Any) -> bool:
+    """Return whether a value is text for a parameter that takes any. Pydantic refuses what cannot be stored."""
+    described = option.type_descriptor
+    is_any = described.annotation is str and described.parameter_info.parser is None
+    return is_any and isinstance(value, str) and not clean(value)[1]
 
 
 def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:

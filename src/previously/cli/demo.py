@@ -67,10 +67,10 @@ def demo(
     started = perf_counter()
     console = output.console()
     console.quiet = as_json
-    folder = CountingWriter()
-    with _open_place(ctx.obj) as place, BlockingMemory(place, settings=Settings(), folder=folder) as memory:
-        figures: dict[str, Any] = {"harbour": _show_sample(console, memory, folder)}
-        figures["generated"] = _show_long(console, memory, folder, messages)
+    writer = CountingWriter()
+    with _open_place(ctx.obj) as place, BlockingMemory(place, settings=Settings(), writer=writer) as memory:
+        figures: dict[str, Any] = {"harbour": _show_sample(console, memory, writer)}
+        figures["generated"] = _show_long(console, memory, writer, messages)
     figures |= {"db": ctx.obj, "seconds": round(perf_counter() - started, 2)}
     if as_json:
         output.emit(figures)
@@ -101,7 +101,7 @@ def _open_place(db: str | None) -> Iterator[str]:
         yield str(Path(folder) / "stories.db")
 
 
-def _show_sample(console: Console, memory: BlockingMemory, folder: CountingWriter) -> dict[str, Any]:
+def _show_sample(console: Console, memory: BlockingMemory, writer: CountingWriter) -> dict[str, Any]:
     from importlib.resources import as_file, files
 
     from previously.core.scripts import count_words
@@ -139,7 +139,7 @@ def _show_sample(console: Console, memory: BlockingMemory, folder: CountingWrite
         ("Story", f"{len(drafts):,} messages, {tokens:,} tokens"),
         ("View", f"{seen.tokens:,} tokens: memory, and {verbatim} messages word for word"),
         ("Model calls", f"{report.calls}"),
-        ("Words read", f"{folder.words_read:,} while folding, {folder.words_read / words:.1f} times the story"),
+        ("Words read", f"{writer.words_read:,} while folding, {writer.words_read / words:.1f} times the story"),
         ("Time", f"{seconds:.2f} s to import and fold"),
     )
     console.print()
@@ -153,7 +153,7 @@ def _show_sample(console: Console, memory: BlockingMemory, folder: CountingWrite
         "tokens": tokens,
         "folds": len(report.folds),
         "calls": report.calls,
-        "words_read": folder.words_read,
+        "words_read": writer.words_read,
         "recap_words": recap_words,
         "chapters": len(closed),
         "chapter_words": chapter_words,
@@ -187,7 +187,7 @@ def _print_view(console: Console, seen: View) -> int:
     return len(spoken)
 
 
-def _show_long(console: Console, memory: BlockingMemory, folder: CountingWriter, messages: int) -> dict[str, Any]:
+def _show_long(console: Console, memory: BlockingMemory, writer: CountingWriter, messages: int) -> dict[str, Any]:
     from previously.cli.terminal import make_table
     from previously.core.messages import Draft, message
     from previously.demo.long_story import generate_story
@@ -200,7 +200,7 @@ def _show_long(console: Console, memory: BlockingMemory, folder: CountingWriter,
     ]
     story = memory.story(_find_free_name(memory, "demo-generated"))
     points: list[dict[str, Any]] = []
-    done, folds, calls, read_before = 0, 0, 0, folder.words_read
+    done, folds, calls, read_before = 0, 0, 0, writer.words_read
     with output.progress(f"Folding {messages:,} messages") as progress:
         for end in (messages // 100, messages // 10, messages):
             story.add_drafts(drafts[done:end])
@@ -214,7 +214,7 @@ def _show_long(console: Console, memory: BlockingMemory, folder: CountingWriter,
                     "view_tokens": seen.tokens,
                     "left_out": len(seen.left_out),
                     "folds": folds,
-                    "words_read": folder.words_read - read_before,
+                    "words_read": writer.words_read - read_before,
                 }
             )
     seconds = perf_counter() - started

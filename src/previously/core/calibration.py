@@ -3,7 +3,7 @@
 A `Sample` holds what the estimate weighed in a request, script by script, beside the prompt tokens that the server
 reported: numbers, no words. Five of them make a `Calibration`: a factor per script, so that a story that mixes English
 and Japanese comes right as well; what the chat template takes per message; and what every request carries unseen
-(schemas of tools, a system prompt of the server's own) where it shows.
+(a system prompt of the server's own) where it shows.
 
 The same samples give the same calibration. An odd report (a cut prompt, cached tokens left out, a picture, another
 model behind the same name) moves it little: the fit is one of least squares, with a prior for every number and less and
@@ -105,9 +105,10 @@ class Sample:
         )
 
 
-def make_sample(messages: Iterable[Message], reported: int) -> Sample | None:
-    """Return the sample that a request with these messages makes; None where pictures blur it."""
-    texts: list[str] = []
+def make_sample(messages: Iterable[Message], reported: int, tools: str = "") -> Sample | None:
+    """Return the sample that a request with these messages makes, and with the schemas of its tools, which the server
+    counts too; None where pictures blur it."""
+    texts = [tools] if tools else []
     count = fixed = 0
     for message in messages:
         if any(isinstance(part, Image) for part in message.parts):

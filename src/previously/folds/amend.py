@@ -1,6 +1,6 @@
 """Amending: one fold that sets a text right after messages under it were changed.
 
-A link whose earlier messages changed is stale. Instead of reading the story again, the text is given to the folder with
+A link whose earlier messages changed is stale. Instead of reading the story again, the text is given to the writer with
 the old and the new words of what changed. Only what really changed is given, found by digest. What is too much to be
 amended is folded again instead.
 """

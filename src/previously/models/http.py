@@ -137,11 +137,12 @@ class OpenAICompatibleModel:
             return replace(failure, kind=FailureKind.BAD_REQUEST, reason=reason, retry_after_s=None)
         return failure
 
-    async def describe(self, *, probe_schema: bool = True) -> dict[str, Any]:
+    async def describe(self, *, probe_schema: bool = True, shows_key: bool = True) -> dict[str, Any]:
         """Return what can be found out about server and model, for people to read. Never raises, like `ask`.
 
         `probe_schema` asks one short question with a JSON schema; `json_schema` is then True, False, or None where that
-        could not be told.
+        could not be told. Without `shows_key` the key goes to `/models` alone, and not to paths that only some servers
+        have.
         """
         known: dict[str, Any] = {
             "endpoint": self._endpoint.shown,
@@ -161,7 +162,11 @@ class OpenAICompatibleModel:
         for place in WINDOW_PATHS if window is None else ():
             asked = {"model": self._model} if place.post else None
             received = await self._call(
-                "POST" if place.post else "GET", self._endpoint.join_beside(place.path), asked, LOOK_TIMEOUT_S
+                "POST" if place.post else "GET",
+                self._endpoint.join_beside(place.path),
+                asked,
+                LOOK_TIMEOUT_S,
+                shows_key=shows_key,
             )
             if isinstance(received, _Received) and received.status == 200:
                 window = place.read(parse_body(received.body), self._model)
@@ -197,9 +202,11 @@ class OpenAICompatibleModel:
             self._loop = loop
         return self._own
 
-    async def _call(self, method: str, url: str, body: object, timeout_s: float) -> _Received | ModelFailure:
+    async def _call(
+        self, method: str, url: str, body: object, timeout_s: float, *, shows_key: bool = True
+    ) -> _Received | ModelFailure:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "previously"}
-        if self._key:
+        if self._key and shows_key:
             headers["Authorization"] = f"Bearer {self._key}"
         content = None
         if body is not None:

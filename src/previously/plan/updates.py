@@ -136,7 +136,7 @@ class UpdatePlan:
         return Step(asked.kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
 
     def lacks_first(self, seen: Walk) -> bool:
-        """Return whether a walk begins with messages that are to be noted and are not yet. What was casefold without
+        """Return whether a walk begins with messages that are to be noted and are not yet. What was folded without
         updates has no notes and never will."""
         if not seen.updates or seen.updates[0].span.first <= seen.first:
             return False

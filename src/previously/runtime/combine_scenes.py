@@ -47,7 +47,7 @@ class Combined:
 class Combining:
     """Combines scenes with whoever writes memory."""
 
-    _folder: MemoryWriter
+    _writer: MemoryWriter
 
     async def combine(self, scenes: Sequence[Scene], words: int = COMBINED_WORDS) -> Combined:
         """One scene out of several, in their order: a summary of about so many words, and every entry once."""
@@ -60,7 +60,7 @@ class Combining:
         if not 0 <= words <= MOST_WORDS:
             raise BadInput(f"A summary of {words} words is not possible; give 1 to {MOST_WORDS:,}, or 0 for no bound.")
         asked = CombineFold.of([scene.summary for scene in scenes], words)
-        reply = await self._folder.write(asked)
+        reply = await self._writer.write(asked)
         entries, left = _merged(scenes)
         attempts = sum((attempt.cost for attempt in reply.attempts), reply.cost)
         return Combined(

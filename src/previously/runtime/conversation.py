@@ -91,7 +91,7 @@ async def compact(
     messages: Sequence[Message],
     rules: CompactRules,
     counter: Counter,
-    folder: MemoryWriter,
+    writer: MemoryWriter,
     *,
     brief_at: int | None = None,
     pins: Iterable[int] = (),
@@ -111,7 +111,7 @@ async def compact(
     if plan.head:
         before = "" if earlier is None else read_brief_text(said[earlier])
         note = BriefFold(tuple(said[at] for at in plan.head), before, most_tokens=plan.brief_tokens)
-        reply = await folder.write(note)
+        reply = await writer.write(note)
         brief = _within(reply.text, plan.brief_tokens, counter)
     after = compose_conversation(said, plan, brief)
     proved = prove(said, after, plan, rules, counter, brief)
@@ -199,7 +199,7 @@ async def fold_conversation_async(
     tokenizer: str = "estimate",
     model: Model | None = None,
     model_window: int = MODEL_WINDOW_TOKENS,
-    folder: MemoryWriter | None = None,
+    writer: MemoryWriter | None = None,
 ) -> FoldedConversation:
     """Fold an agent's conversation so that it fits `budget` tokens, system prompt and tools included, and goes on.
 
@@ -221,13 +221,13 @@ async def fold_conversation_async(
         sum(counter.tokens(text) for text in beside if text),
         tail_turns,
         tail_tokens,
-        brief_tokens=_brief_cap(brief_tokens, None if model is None and folder is None else model_window),
+        brief_tokens=_brief_cap(brief_tokens, None if model is None and writer is None else model_window),
     )
     pinned = [*given.pins, *(given.led + pin for pin in read_pins(pins, len(given.drafts) - given.led))]
     brief_at = _earlier_brief(given.messages, earlier if earlier is not None else given.earlier)
-    if folder is None:
-        folder = ModelWriter(model, load_prompts(), window_tokens=model_window) if model else BuiltinWriter()
-    done = await compact(given.messages, rules, counter, folder, brief_at=brief_at, pins=pinned)
+    if writer is None:
+        writer = ModelWriter(model, load_prompts(), window_tokens=model_window) if model else BuiltinWriter()
+    done = await compact(given.messages, rules, counter, writer, brief_at=brief_at, pins=pinned)
     return FoldedConversation(
         done.status,
         done.reason,

@@ -11,6 +11,10 @@ from previously.core.tokens import ESTIMATE, Counter
 from previously.models.tokenizers import find_counter
 from previously.settings import Layer, Origin, Settings, change_settings, resolve
 
+USAGE_VERSION = 2
+"""Of what is kept of reports. Those of version 1 left out the schemas of tools, and so taught a count that is too
+high."""
+
 
 class StorySettings:
     """The settings in force for a story. A handle keeps what it was opened with, and what was set through it."""
@@ -42,7 +46,7 @@ class StorySettings:
             self._calibration, self._estimate = calibration, make_counter(calibration)
         samples = [sample.to_json() for sample in self._samples]
         fitted = calibration.to_json() if calibration else None
-        return json.dumps({"model": model, "samples": samples, "calibration": fitted})
+        return json.dumps({"version": USAGE_VERSION, "model": model, "samples": samples, "calibration": fitted})
 
     def change(self, own: str, assignments: Sequence[str]) -> str:
         """The story's settings after `key=value` assignments, as a store keeps them; from now on they are in force."""
@@ -56,12 +60,10 @@ class StorySettings:
 
 
 def _read_usage(usage: str) -> tuple[str, tuple[Sample, ...], Calibration | None]:
-    """Return the model, the samples and the calibration that were kept; none of what cannot be read. Samples that
-    were kept before calibrations were are fitted when the story is opened."""
+    """Return the model, the samples and the calibration that were kept; none of what cannot be read, or was learnt by
+    an older rule."""
     kept = json.loads(usage)
-    if not isinstance(kept, dict):
+    if not isinstance(kept, dict) or kept.get("version") != USAGE_VERSION:
         return "", (), None
-    samples = read_samples(kept.get("samples"))
-    is_fitted = "calibration" in kept
-    calibration = Calibration.from_json(kept["calibration"]) if is_fitted else calibrate(samples)
-    return str(kept.get("model", "")), samples, calibration
+    calibration = Calibration.from_json(kept.get("calibration"))
+    return str(kept.get("model", "")), read_samples(kept.get("samples")), calibration

@@ -35,8 +35,9 @@ LOOK_S = 3.0
 FACTS_S = 300.0
 """The time that what it told is believed: models are changed by hand."""
 
-RETRY_S = 30.0
-"""The time that it is believed to tell nothing."""
+RETRY_S, MOST_RETRY_S = 30.0, 3_600.0
+"""The time that it is believed to tell nothing: at first as long as a local server takes to load a model, then twice as
+long each time, up to an hour, since a provider that tells nothing will not begin to."""
 
 MOST_MODELS, MOST_LOOKS = 256, 4
 """The number of models of which something is known, and of looks at a time: clients name them, so both are bounded."""
@@ -74,6 +75,16 @@ class Facts:
         return self.slots is None or self.slots < 2
 
 
+@dataclass(frozen=True, slots=True)
+class KnownFacts:
+    """Facts, and for how long they are believed."""
+
+    facts: Facts
+    at: float
+    """By the monotonic clock."""
+    fresh_s: float
+
+
 class Upstream:
     """The connections to the upstream, and what it tells about itself."""
 
@@ -86,7 +97,7 @@ class Upstream:
             trust_env=not endpoint.loopback,
             follow_redirects=False,
         )
-        self._facts: dict[str, tuple[float, Facts]] = {}
+        self._facts: dict[str, KnownFacts] = {}
         self._looking: dict[str, asyncio.Task[Facts]] = {}
         self._learned: dict[str, tuple[float, int]] = {}
 
@@ -130,15 +141,15 @@ class Upstream:
     async def find_facts(self, model: str, key: str | None) -> Facts:
         """Return what is known of a model; the first who asks waits a moment for it."""
         known = self._facts.get(model)
-        if known and time.monotonic() - known[0] < (FACTS_S if known[1].window_tokens else RETRY_S):
-            return known[1]
+        if known and time.monotonic() - known.at < known.fresh_s:
+            return known.facts
         looking = self._looking.get(model)
         if looking is None and len(self._looking) >= MOST_LOOKS:
-            return known[1] if known else Facts()
+            return known.facts if known else Facts()
         if looking is None:
-            looking = self._looking[model] = asyncio.create_task(self._look(model, key or self.key))
+            looking = self._looking[model] = asyncio.create_task(self._look(model, key))
         if known:
-            return known[1]
+            return known.facts
         try:
             return await asyncio.wait_for(asyncio.shield(looking), WAIT_FOR_FACTS_S)
         except TimeoutError:
@@ -147,12 +158,16 @@ class Upstream:
     def get_facts(self, model: str) -> Facts:
         """Return what is known of a model by now."""
         known = self._facts.get(model)
-        return known[1] if known else Facts()
+        return known.facts if known else Facts()
 
-    async def _look(self, model: str, key: str) -> Facts:
+    async def _look(self, model: str, key: str | None) -> Facts:
+        """Ask the upstream about itself. `key` is the client's own: it is shown where every provider takes it, and to
+        no path that this one may not have."""
+        before = self._facts.get(model)
         try:
             address = self.endpoint.join("").rstrip("/")
-            description = await describe_model(model_at(address, model or "default", key, LOOK_S), probe_schema=False)
+            asked = model_at(address, model or "default", key or self.key, LOOK_S)
+            description = await describe_model(asked, probe_schema=False, shows_key=key is None)
             slots = None
             if self.endpoint.loopback or description.get("window_from") == "/props":
                 slots = await self._slots()
@@ -162,15 +177,17 @@ class Upstream:
             facts = Facts()
         finally:
             self._looking.pop(model, None)
-        if facts.window_tokens is None and (usual := find_usual_window(model)):
-            facts = replace(facts, window_tokens=usual)
-        if facts.window_tokens is None and model not in self._facts:
+        fresh_s = FACTS_S
+        if facts.window_tokens is None:
+            fresh_s = min(2 * before.fresh_s, MOST_RETRY_S) if before else RETRY_S
+            facts = replace(facts, window_tokens=find_usual_window(model))
+        if facts.window_tokens is None and before is None:
             log.warning(
                 "The upstream does not tell its window: %d tokens are taken for it; --window says otherwise.",
                 UNKNOWN_WINDOW_TOKENS,
             )
         self._facts.pop(model, None)
-        self._facts[model] = time.monotonic(), facts
+        self._facts[model] = KnownFacts(facts, time.monotonic(), fresh_s)
         if len(self._facts) > MOST_MODELS:
             self._facts.pop(next(iter(self._facts)))
         return facts

@@ -55,10 +55,10 @@ class _From(Generic[Part]):
 class Story:
     """One conversation with its memory."""
 
-    def __init__(self, store: Store, info: StoryInfo, folder: MemoryWriter, settings: StorySettings) -> None:
+    def __init__(self, store: Store, info: StoryInfo, writer: MemoryWriter, settings: StorySettings) -> None:
         self.name = info.name
         self._access = StoryAccess(store, info.key, settings)
-        self._folder = folder
+        self._writer = writer
         self._presence = PresenceEdits(self._access)
         self._transcript = Transcript(self._access, self._presence)
         self._views = StoryViews(self._access, info.name)
@@ -189,7 +189,7 @@ class Story:
         """Fold all that is due, or with `once` at most one span. With `fresh`, no answer that a model gave to the very
         same question before is taken again."""
         return await fold(
-            self._access.store, self._access.key, self._folder, self._access.rules, pressed=self._views.is_pressed,
+            self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
             once=once, progress=progress, fresh=fresh,
         )  # fmt: skip
 
@@ -198,7 +198,7 @@ class Story:
         of their target length."""
         return await retry_when_moved(
             lambda: plan_folds(
-                self._access.store, self._access.key, self._folder, self._access.rules, pressed=self._views.is_pressed,
+                self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
                 anew=anew,
             )
         )  # fmt: skip
@@ -217,5 +217,5 @@ class Story:
     async def analyze(self, position: int | None = None, *, again: bool = False) -> FoldReport:
         """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one."""
         return await analyse(
-            self._access.store, self._access.key, self._folder, self._access.rules, position, again=again
+            self._access.store, self._access.key, self._writer, self._access.rules, position, again=again
         )

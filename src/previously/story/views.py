@@ -98,7 +98,8 @@ class StoryViews:
 
     def learn_usage(self, view: View, prompt_tokens: int, model: str) -> Callable[[Tables], None]:
         """Calibrate by the tokens that a server counted; return the write that keeps it."""
-        key, learnt = self._access.key, self._access.settings.learn(make_sample(view.messages, prompt_tokens), model)
+        sample = make_sample(view.messages, prompt_tokens, view.parts.furniture.tools)
+        key, learnt = self._access.key, self._access.settings.learn(sample, model)
         return lambda tables: tables.stories.keep(key, "usage", learnt)
 
     async def search(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from previously.core.path import OnPath, Span, find_spans
 from previously.core.tokens import Counter, message_tokens
@@ -73,24 +73,33 @@ def list_items(
         yield Item(Section.TAIL, cost, reason, (Span(item.position, item.position),))
 
 
+def list_cut(path: ViewPath, cut: Sequence[LeftOut], kept: Sequence[OnPath]) -> Iterator[LeftOut]:
+    """Yield the memory that gave way, with those messages before the tail that are not shown themselves."""
+    shown = list(find_spans(item.position for item in kept))
+    for memory in cut:
+        parts = list(_subtract(memory.span, shown, 0, path.first)) if memory.span else []
+        yield from (replace(memory, span=part) for part in parts or (None,))
+
+
 def list_left_out(
     path: ViewPath,
     reader: Reader,
     memories: Sequence[Remembered],
+    cut: Sequence[LeftOut],
     kept: Sequence[OnPath],
     withheld: Sequence[tuple[Span, Reason]],
     knows: Callable[[OnPath], bool],
 ) -> list[LeftOut]:
-    """Return every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been
-    listed with its span: `memories` are all there are. `withheld` are the spans of memory that is not shown here, and
-    why."""
-    remembered = [span for memory in memories for span in memory.told]
+    """Return every position that is neither shown nor covered, by reason, in path order, but for those that `list_cut`
+    lists. `withheld` are the spans of memory that is not shown here, and why."""
+    told = [span for memory in memories for span in memory.told]
+    remembered = [*told, *(memory.span for memory in cut if memory.span)]
     withheld = [*withheld, *((gap, Reason.CUT) for memory in memories for gap in memory.lost)]
     shown = {item.position for item in (*kept, *path.opening)}
     missing = {
         item.position: item
         for item in path.newest
-        if item.position not in shown and not any(item.position in span for span in remembered)
+        if item.position not in shown and not any(item.position in span for span in told)
     }
     by_reason: dict[Reason, list[int]] = {}
     for position, item in missing.items():
@@ -105,6 +114,8 @@ def list_left_out(
     reasons += [(span, Reason.WAITING) for span in waiting]
     if unread:
         reasons.append((unread, Reason.NOT_READ if reader.turns else Reason.BUDGET))
+    held = list(find_spans(item.position for item in kept if item.position < path.first))  # an agent's request
+    reasons = [(part, reason) for span, reason in reasons for part in _subtract(span, held, 0, path.length)]
     return [LeftOut(str(span), reason, span) for span, reason in _join_neighbours(sorted(reasons))]
 
 

@@ -390,7 +390,7 @@ class _Builder:
         tokens = remembered + self.furniture_tokens + tail.count_tokens(kept, counter)
         if tokens + (0 if begins else asked.held_tokens) > asked.budget_tokens:
             return None
-        missing = account.list_left_out(path, self.reader, self._told(epoch), kept, self.withheld, self.knows)
+        missing = account.list_left_out(path, self.reader, epoch.memories, epoch.cut, kept, self.withheld, self.knows)
         fronts = [count_system_tokens(texts, counter) for texts in (asked.furniture.system_texts, self.texts)]
         costs = SystemCost(self.furniture_tokens + fronts[0], fronts[1] - fronts[0], remembered - fronts[1])
         items = account.list_items(path, epoch.memories, costs, kept, counter)
@@ -401,7 +401,7 @@ class _Builder:
             tokens=tokens,
             messages=render_messages(parts),
             items=tuple(items),
-            left_out=(*epoch.cut, *missing),
+            left_out=(*account.list_cut(path, epoch.cut, kept), *missing),
             fold_due=self._fold_due(path, missing, tail.count_tokens(_since(kept, epoch.tail_first), counter)),
             reader=str(self.reader),
             counter=counter.name,
@@ -421,11 +421,6 @@ class _Builder:
             max(epoch.tail_first, min(self.fresh_first, self.length - self.tail_messages)), epoch.trim
         )
         return OUTGROWN if long and tail.count_tokens(fresh, self.counter) <= ceiling // 2 else ""
-
-    def _told(self, epoch: Epoch) -> list[Remembered]:
-        """Return what is told of, or was but for the room; the latter has been listed."""
-        gone = [Remembered(Section.RECAP, "", one.span, "", one.what) for one in epoch.cut if one.span]
-        return [*epoch.memories, *gone]
 
     def _fold_due(self, path: ViewPath, missing: Sequence[LeftOut], tail_tokens: int) -> bool:
         if not self.told_of:

@@ -33,6 +33,7 @@ class Server:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._standing: str | None = None
+        self._emptying = ""
         self._as: dict[str, Any] = {"user": "nobody", "group": "nogroup", "extra_groups": []} if _is_root() else {}
         self._programs = _programs(folder, self._as)
         (folder / "data").mkdir(mode=0o700)
@@ -75,10 +76,11 @@ class Server:
         """The address of a database with nothing but the schema in it, always the same one: faster than a new one."""
         if self._standing is None:
             self._standing = self.fresh()
-        tables = self.admin("SELECT tablename FROM pg_tables WHERE schemaname = 'previously'", database(self._standing))
-        deleting = ";".join(f"DELETE FROM previously.{name}" for (name,) in tables if name != "migration")
-        restarting = "SELECT setval(format('previously.%I', sequencename), 1, false) FROM pg_sequences"
-        self.admin(f"{deleting};{restarting}", database(self._standing))
+            listing = "SELECT tablename FROM pg_tables WHERE schemaname = 'previously' AND tablename <> 'migration'"
+            tables = self.admin(listing, database(self._standing))
+            restarting = "SELECT setval(format('previously.%I', sequencename), 1, false) FROM pg_sequences"
+            self._emptying = ";".join([*(f"DELETE FROM previously.{name}" for (name,) in tables), restarting])
+        self.admin(self._emptying, database(self._standing))
         return self._standing
 
     def drop(self, url: str) -> None:

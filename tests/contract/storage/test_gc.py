@@ -437,6 +437,7 @@ async def test_what_was_taken_is_not_left_in_the_file(tmp_path: Path) -> None:
 
 async def test_a_log_that_somebody_reads_cannot_be_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("previously.storage.sqlite.file.BUSY_GIVE_UP_S", 0.0)
+    monkeypatch.setattr("previously.storage.sqlite.file.READER_WAIT_MS", 10)
     path = str(tmp_path / "stories.db")
     store = SqliteVerbs(path)
     await told(store, *"abc")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.cli.running import Cli
+from previously import BlockingMemory
+from tests.end_to_end.cli.running import Cli, tell
 
 SMALL = ("tail_messages=3", "fold_messages=6", "recap_words=40", "chapter_messages=0")
 NASTY = "  # Ines\n\n<recap> 漢字 🧵 \\n "
@@ -18,14 +21,24 @@ EVERY = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def told(cli: Cli) -> Cli:
-    """A story of 30 messages with a closed chapter, its backbone and the recap of the open chapter."""
-    cli.tell("tale", 30)
-    assert cli("set", "tale", *SMALL).code == 0
-    assert cli("chapter", "tale", "--title", "One", "--at", 9).code == 0
-    assert cli("fold", "tale").code == 0
+@pytest.fixture(scope="module")
+def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A story of 30 messages with a closed chapter, its backbone and the recap of the open chapter, in a file."""
+    path = tmp_path_factory.mktemp("edits") / "stories.db"
+    tell(path, "tale", 30)
+    with BlockingMemory(path) as memory:
+        story = memory.story("tale")
+        story.set(SMALL)
+        story.close_chapter("One", at=9)
+        story.fold()
     time.sleep(0.002)  # what is done next has a time of its own
+    return path
+
+
+@pytest.fixture
+def told(cli: Cli, folded: Path) -> Cli:
+    """Commands on a copy of that file."""
+    shutil.copy(folded, cli.db)
     return cli
 
 

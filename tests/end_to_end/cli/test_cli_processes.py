@@ -62,15 +62,21 @@ NO_STORE = {"rich", "apsw", "asyncio", "previously.app", "previously.storage", "
 
 @pytest.mark.parametrize(
     ("arguments", "absent"),
-    [("--help", NO_ENGINE | NO_STORE), ("--version", NO_ENGINE | NO_STORE), ("stories", NO_ENGINE)],
+    [
+        ("--help", NO_ENGINE | NO_STORE),
+        ("--version", NO_ENGINE | NO_STORE),
+        ("stories", NO_ENGINE),
+        ("--db FILE stories", NO_ENGINE),
+    ],
 )
 def test_a_command_loads_only_what_it_needs(arguments: str, absent: set[str], tmp_path: Path) -> None:
     script = (
         "import sys; from previously.cli.command_table import main; main(sys.argv[1:]);"
         "print(*sys.modules, file=sys.stderr)"
     )
-    command = [sys.executable, "-c", script, *arguments.split()]
-    environment = {**os.environ, "PREVIOUSLY_DB": str(tmp_path / "stories.db")}
+    file = str(tmp_path / "stories.db")
+    command = [sys.executable, "-c", script, *arguments.replace("FILE", file).split()]
+    environment = {**os.environ, "PREVIOUSLY_DB": file}
     ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=60, env=environment)
     assert not set(ran.stderr.split()) & absent
 

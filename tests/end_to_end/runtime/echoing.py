@@ -173,9 +173,9 @@ class Fickle:
             return echo(request)
         return self.chance.choice((*BROKEN, echo(request)[:-9], request.user))
 
-    def folder(self) -> ModelWriter:
+    def writer(self) -> ModelWriter:
         """Who writes memory with it. Waiting takes no time, and the breaker never lasts."""
-        return folder_of(self.model, self._clock)
+        return make_writer(self.model, self._clock)
 
     def _clock(self) -> float:
         self.now += 7_200.0
@@ -186,7 +186,7 @@ async def _at_once(seconds: float) -> None:
     """Wait no time at all."""
 
 
-def folder_of(model: ScriptedModel, clock: Callable[[], float] = lambda: 0.0) -> ModelWriter:
+def make_writer(model: ScriptedModel, clock: Callable[[], float] = lambda: 0.0) -> ModelWriter:
     """Who writes memory with a model, without ever waiting."""
     wait: Callable[[float], Awaitable[None]] = _at_once
     return ModelWriter(model, PROMPTS, window_tokens=8_192, sleep=wait, clock=clock, jitter=lambda: 0.5)

@@ -12,7 +12,7 @@ from previously.lore.state import render_state
 from previously.memory.known import KnownReader
 from previously.runtime.story_moment import StoryMoment
 from previously.testing.model import ScriptedModel
-from tests.end_to_end.runtime.echoing import folder_of, kind_of, part
+from tests.end_to_end.runtime.echoing import kind_of, make_writer, part
 from tests.end_to_end.runtime.update_answers import answer, closing_answer, messages, recap_in
 
 PEOPLE = ("Maya", "Joaquin", "Odalys")
@@ -110,7 +110,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.model = ScriptedModel(faithful)
-        self.folder = folder_of(self.model)
+        self.writer = make_writer(self.model)
         self._seen = 0
 
     def since(self) -> Counter[str]:

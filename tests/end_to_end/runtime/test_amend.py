@@ -137,7 +137,7 @@ def test_a_model_that_keeps_removed_words_is_refused_and_the_chain_folded_again(
     assert "Zephyrine" not in live.text
 
 
-def test_a_model_that_is_down_leaves_the_built_in_folder_to_fold_again(
+def test_a_model_that_is_down_leaves_the_built_in_writer_to_fold_again(
     story: BlockingStory, listening: Listening
 ) -> None:
     tell(story, 40)
@@ -204,7 +204,7 @@ def test_an_edit_of_message_0_of_10000_costs_one_call_per_rolling_text_and_one_s
 ) -> None:
     lines = [
         Draft(message("assistant", said(number, "Zephyrine" if number == 0 else ""), speaker=PEOPLE[number % 3]))
-        for number in range(cases(10_000))
+        for number in range(cases(10_000, quick=500))
     ]
     with BlockingMemory(tmp_path / "s.db", settings=TIMELINE, model=listening.model) as memory:
         story = memory.story("tale")

@@ -17,7 +17,8 @@ from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.core.versions import Kind, Status
 from previously.story.story import Story
 from previously.testing.model import Scripted
-from tests.end_to_end.runtime.echoing import about, folder_of, kind_of, part
+from tests.effort import mark_slow
+from tests.end_to_end.runtime.echoing import about, kind_of, make_writer, part
 
 NAMES = ("Ada", "Bram", "Cleo", "Dov", "Esme", "Finn", "Greta", "Hugo", "Ines", "Jonas", "Kaja", "Liv", "Milo", "Nell",
          "Odalys", "Piet", "Quill", "Rosa", "Sven", "Tova")  # fmt: skip
@@ -51,7 +52,7 @@ async def opened(answer: Answer, settings: Settings = GAME) -> tuple[Memory, Sto
         return await found if isinstance(found, Awaitable) else found
 
     model = ScriptedModel(reply)
-    memory = await Memory.open(":memory:", settings=settings, folder=folder_of(model))
+    memory = await Memory.open(":memory:", settings=settings, writer=make_writer(model))
     return memory, await memory.story("tale"), model
 
 
@@ -86,18 +87,20 @@ async def test_twenty_are_asked_at_once() -> None:
     await memory.close()
 
 
-@pytest.mark.parametrize("unlucky", [NAMES[0], NAMES[7], NAMES[-1]])
+FAULTS: list[Scripted] = [
+    "",
+    "I'm sorry, but I can't help with that.",
+    '{"summary": "',
+    json.dumps({"character": "Somebody Else", "summary": "Somebody Else rules. He is king. He laughs."}),
+    ModelFailure(FailureKind.TIMEOUT, "The model did not answer in time."),
+    ModelFailure(FailureKind.SERVER, "The server said 500."),
+]
+
+
 @pytest.mark.parametrize(
-    "fault",
-    [
-        "",
-        "I'm sorry, but I can't help with that.",
-        '{"summary": "',
-        json.dumps({"character": "Somebody Else", "summary": "Somebody Else rules. He is king. He laughs."}),
-        ModelFailure(FailureKind.TIMEOUT, "The model did not answer in time."),
-        ModelFailure(FailureKind.SERVER, "The server said 500."),
-    ],
+    "unlucky", [NAMES[7], *mark_slow(NAMES[0], NAMES[-1], reason="the first and the last of them")]
 )
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_one_that_fails_changes_nobody_else(unlucky: str, fault: Scripted) -> None:
     memory, story, model = await opened(lambda asked: learnt(asked, f"{about(asked)} owns a boat"))
     await gather_all(story)

@@ -14,7 +14,7 @@ from previously.core.model_io import ModelRequest
 from previously.core.path import Span
 from previously.core.versions import Kind
 from previously.view.view import Reason, Section
-from tests.effort import ON_DISK
+from tests.effort import ON_DISK, cases
 from tests.end_to_end.runtime.obedient import PEOPLE, kind_of, obedient, said, tell
 from tests.end_to_end.runtime.update_answers import messages, recap_in, under
 
@@ -181,8 +181,9 @@ def test_the_recap_restarts_behind_a_chapter(story: BlockingStory, model: Record
     assert under(first_of_second, "The story before") == chapter, "it is told what came before, and nothing twice"
 
 
+@pytest.mark.random
 def test_many_chapters_stand_in_the_view_as_the_backbone_and_the_newest(story: BlockingStory) -> None:
-    tell(story, 700)
+    tell(story, cases(700, quick=300))
     story.fold()
     view = story.view(700)
     told = [item for item in view.items if item.section in (Section.BACKBONE, Section.CHAPTERS, Section.RECAP)]
@@ -197,7 +198,7 @@ def test_many_chapters_stand_in_the_view_as_the_backbone_and_the_newest(story: B
     assert all(out.reason in (Reason.BUDGET, Reason.WAITING) for out in small.left_out)
 
 
-def test_the_built_in_folder_does_all_of_it_too(tmp_path: Path) -> None:
+def test_the_built_in_writer_does_all_of_it_too(tmp_path: Path) -> None:
     with BlockingMemory(tmp_path / "s.db", settings=RULES) as memory:
         story = memory.story("tale")
         tell(story, 8)

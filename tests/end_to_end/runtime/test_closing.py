@@ -14,11 +14,12 @@ from previously.core.path import Span
 from previously.core.versions import Kind, Status
 from previously.folds.chapter import CLOSING, FINAL_SCENE, parse_short
 from previously.formats import read_story
-from previously.runtime import model_writer
 from tests.effort import ON_DISK
 from tests.end_to_end.runtime.echoing import echo
 from tests.end_to_end.runtime.obedient import kind_of, obedient, part, said, tell
 from tests.end_to_end.runtime.update_answers import asked_for, is_closing, is_update, messages, recap_in, under
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 RULES = Settings(scene_messages=0, cast="off",
     tail_messages=4, fold_messages=10, fold_words=400, fold_tokens=900, recap_words=60, chapter_messages=30
@@ -49,16 +50,6 @@ class Model(ScriptedModel):
         new = self.requests[self._seen :]
         self._seen = len(self.requests)
         return [kind_of(request) for request in new]
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def at_once(seconds: float) -> None:
-        """Wait no time at all."""
-
-    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "sleep", at_once)
 
 
 @pytest.fixture

@@ -193,6 +193,7 @@ def test_a_conversation_that_does_not_fit_the_model_is_read_in_parts() -> None:
     "answer",
     ["", "I'm sorry, but I can't help with that.", "no headings at all", ModelFailure(FailureKind.CONNECTION, "Gone.")],
 )
+@pytest.mark.usefixtures("no_waiting")
 def test_a_model_that_fails_is_replaced_and_it_is_said(answer: Any) -> None:
     done = fold_conversation(chat(), budget=3_000, model=ScriptedModel(lambda _: answer), model_window=16_384)
     assert (done.status, done.made_by) == ("folded", "builtin")

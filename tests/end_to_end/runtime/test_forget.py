@@ -354,7 +354,10 @@ async def test_a_pin_that_only_repeats_the_message_goes_with_it(memory: Memory) 
     assert [pin.text for pin in await story.pins()] == ["Something of my own."]
 
 
-async def test_somebody_who_reads_is_no_reason_to_claim_that_all_is_gone(tmp_path: Path) -> None:
+async def test_somebody_who_reads_is_no_reason_to_claim_that_all_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("previously.storage.sqlite.file.READER_WAIT_MS", 10)
     place = tmp_path / "stories.db"
     async with await Memory.open(place, settings=SMALL) as memory:
         await told(memory)

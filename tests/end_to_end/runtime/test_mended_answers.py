@@ -17,7 +17,7 @@ from previously.folds.scene import SceneFold, parse_scene
 from previously.models.retry import MAX_CALLS
 from previously.runtime.writer import MemoryReply
 from previously.testing.model import Scripted
-from tests.end_to_end.runtime.echoing import folder_of
+from tests.end_to_end.runtime.echoing import make_writer
 
 SAID = (message("assistant", "Grim, a gruff dwarf, sets down two mugs for Wren.", speaker="Narrator"),)
 SCENE, FRAGMENT = SceneFold(SAID), AnalysisFold(SAID)
@@ -37,7 +37,7 @@ def write(note: Fold, *answers: Scripted) -> tuple[MemoryReply, ScriptedModel]:
     """What is kept of these answers, given in turn, and what was asked."""
     left = list(answers)
     model = ScriptedModel(lambda request: left.pop(0))
-    return asyncio.run(folder_of(model).write(note)), model
+    return asyncio.run(make_writer(model).write(note)), model
 
 
 def test_one_more_ask_names_the_faults_and_the_better_answer_is_kept() -> None:

@@ -95,7 +95,7 @@ def test_a_models_recap_is_kept_with_its_cost_and_origin(tmp_path: Path) -> None
     [("", 3), ("I'm sorry, but I can't help with that.", 1), ("<think>hm", 3), (DOWN, 3)],
     ids=["empty", "refusal", "thoughts", "down"],
 )
-def test_after_the_last_try_the_built_in_folder_steps_in(tmp_path: Path, bad: Scripted, calls: int) -> None:
+def test_after_the_last_try_the_built_in_writer_steps_in(tmp_path: Path, bad: Scripted, calls: int) -> None:
     model = ScriptedModel(lambda _: bad)
     with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
         story = memory.story("tale")
@@ -232,7 +232,7 @@ def test_nothing_is_asked_about_nothing(tmp_path: Path) -> None:
     assert model.requests == []
 
 
-def test_a_fold_that_would_take_too_many_calls_is_left_to_the_built_in_folder(tmp_path: Path) -> None:
+def test_a_fold_that_would_take_too_many_calls_is_left_to_the_built_in_writer(tmp_path: Path) -> None:
     model = ScriptedModel(good)
     small = Settings(
         scene_messages=0, cast="off", tail_messages=1, fold_messages=2, recap_words=60, memory_window_tokens=2_048
@@ -294,7 +294,7 @@ def test_a_server_with_a_smaller_window_than_thought_is_asked_in_parts(tmp_path:
     assert len(refused) <= 3, "what it has learnt it keeps"
 
 
-def test_a_server_that_finds_everything_too_long_ends_in_the_built_in_folder(tmp_path: Path) -> None:
+def test_a_server_that_finds_everything_too_long_ends_in_the_built_in_writer(tmp_path: Path) -> None:
     model = ScriptedModel(lambda _: ModelFailure(FailureKind.OVERFLOW, "The input is too long."))
     with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
         story = memory.story("tale")
@@ -442,8 +442,8 @@ def test_a_long_conversation_is_read_in_many_parts_and_no_call_without_its_resul
     model = ScriptedModel(
         lambda request: f"## Goal\n- Make the tests of the parser pass.\n## Done\n- Read {len(request.user)} characters"
     )
-    folder = model_writer.ModelWriter(model, {"brief": load_prompt("brief")}, window_tokens=8_192)
-    reply = asyncio.run(folder.write(BriefFold(worked(100))))
+    writer = model_writer.ModelWriter(model, {"brief": load_prompt("brief")}, window_tokens=8_192)
+    reply = asyncio.run(writer.write(BriefFold(worked(100))))
     assert (reply.made_by, reply.reason) == ("model", "")
     assert 24 < len(model.requests) <= BriefFold(()).most_parts
     for request in model.requests:
@@ -452,8 +452,8 @@ def test_a_long_conversation_is_read_in_many_parts_and_no_call_without_its_resul
 
 def test_a_conversation_of_far_too_many_parts_says_what_would_help() -> None:
     model = ScriptedModel("## Goal\n- x")
-    folder = model_writer.ModelWriter(model, {"brief": load_prompt("brief")}, window_tokens=8_192)
-    reply = asyncio.run(folder.write(BriefFold(worked(400))))
+    writer = model_writer.ModelWriter(model, {"brief": load_prompt("brief")}, window_tokens=8_192)
+    reply = asyncio.run(writer.write(BriefFold(worked(400))))
     assert reply.status is Status.PROVISIONAL
     assert reply.reason == (
         "it would take more than 64 calls, since the model's window is taken for 8,192 tokens; "

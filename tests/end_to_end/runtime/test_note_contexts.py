@@ -11,7 +11,7 @@ import pytest
 
 from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.core.model_io import ModelRequest
-from tests.end_to_end.runtime.echoing import folder_of, kind_of, part
+from tests.end_to_end.runtime.echoing import kind_of, make_writer, part
 
 NOVEL = Settings.of("novel", lore="off")
 SCENES = Settings(tail_messages=0, scene_messages=0, cast="off", chapter_messages=0, fold_messages=100_000,
@@ -34,7 +34,7 @@ def analysed(request: ModelRequest) -> str:
 
 def test_a_librarian_of_prose_is_told_names_threads_state_and_what_no_summary_tells_yet() -> None:
     model = ScriptedModel(analysed)
-    with BlockingMemory(":memory:", settings=NOVEL, folder=folder_of(model)) as memory:
+    with BlockingMemory(":memory:", settings=NOVEL, writer=make_writer(model)) as memory:
         story = memory.story("novel")
         for number in range(14):
             story.add("assistant", f"Day {number}. {NAMES[number % 4]} counted the panes for Strake at Hexley.")
@@ -53,7 +53,7 @@ def test_a_librarian_of_prose_is_told_names_threads_state_and_what_no_summary_te
 
 def test_the_story_so_far_of_a_long_chapter_keeps_its_opening_and_no_word_is_cut() -> None:
     model = ScriptedModel(analysed)
-    with BlockingMemory(":memory:", settings=NOVEL, folder=folder_of(model)) as memory:
+    with BlockingMemory(":memory:", settings=NOVEL, writer=make_writer(model)) as memory:
         story = memory.story("novel")
         for number in range(110):
             story.add("assistant", f"Day {number}. {NAMES[number % 4]} counted the panes for Strake at Hexley.")
@@ -103,7 +103,7 @@ def noted(request: ModelRequest) -> str:
 @pytest.fixture
 def told() -> Iterator[Told]:
     model = ScriptedModel(noted)
-    with BlockingMemory(":memory:", settings=SCENES, folder=folder_of(model)) as memory:
+    with BlockingMemory(":memory:", settings=SCENES, writer=make_writer(model)) as memory:
         yield Told(memory, model)
 
 

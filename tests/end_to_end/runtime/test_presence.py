@@ -41,7 +41,7 @@ class Told:
 @pytest.fixture
 def told() -> Iterator[Told]:
     model = Truthful(random.Random(1), {})
-    with BlockingMemory(":memory:", settings=SETTINGS, folder=model.folder()) as memory:
+    with BlockingMemory(":memory:", settings=SETTINGS, writer=model.writer()) as memory:
         yield Told(memory.story("tale"), model)
 
 
@@ -140,7 +140,7 @@ def test_whoever_nobody_has_heard_of_reads_nothing(told: Told) -> None:
 
 def test_in_a_duet_everybody_knows_all_and_is_shown_the_recap() -> None:
     model = Truthful(random.Random(1), {})
-    with BlockingMemory(":memory:", settings=SETTINGS, folder=model.folder()) as memory:
+    with BlockingMemory(":memory:", settings=SETTINGS, writer=model.writer()) as memory:
         story = memory.story("tale")
         for number in range(12):
             word = f"Qu{'abcdefghijkl'[number]}badab"
@@ -155,7 +155,7 @@ def test_in_a_duet_everybody_knows_all_and_is_shown_the_recap() -> None:
 
 def test_a_correction_that_names_somebody_leaves_them_the_recap() -> None:
     model = Truthful(random.Random(1), {})
-    with BlockingMemory(":memory:", settings=SETTINGS, folder=model.folder()) as memory:
+    with BlockingMemory(":memory:", settings=SETTINGS, writer=model.writer()) as memory:
         story = memory.story("tale")
         for number in range(12):
             word = f"Qu{'abcdefghijkl'[number]}badab"

@@ -228,7 +228,7 @@ def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
             raise StoreProblem("The disk is full.")
 
     async def run() -> None:
-        async with Memory(Full(":memory:"), owner="me", layers=[make_layer(SMALL)], folder=BuiltinWriter()) as memory:
+        async with Memory(Full(":memory:"), owner="me", layers=[make_layer(SMALL)], writer=BuiltinWriter()) as memory:
             story = await memory.story("tale")
             await story.add("user", "Hello?")
             assert (await story.view()).messages

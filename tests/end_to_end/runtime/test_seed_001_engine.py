@@ -24,7 +24,7 @@ from previously.folds.analysis import render_analysis
 from previously.folds.summary import Gap
 from previously.runtime.fold_report import FoldReport
 from previously.settings import DEFAULTS
-from tests.end_to_end.runtime.echoing import folder_of, kind_of, part
+from tests.end_to_end.runtime.echoing import kind_of, make_writer, part
 
 NOVEL = Settings.of("novel", lore="off")
 
@@ -83,8 +83,8 @@ def desk() -> Iterator[Desk]:
 def opened(settings: Settings) -> Iterator[Desk]:
     librarian = Librarian()
     ticks = count(0, 7_200)
-    folder = folder_of(librarian.model, lambda: float(next(ticks)))
-    with BlockingMemory(":memory:", settings=settings, folder=folder) as memory:
+    writer = make_writer(librarian.model, lambda: float(next(ticks)))
+    with BlockingMemory(":memory:", settings=settings, writer=writer) as memory:
         yield Desk(memory.story("novel"), librarian)
 
 

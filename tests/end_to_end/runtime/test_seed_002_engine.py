@@ -24,7 +24,7 @@ from previously.settings import DEFAULTS
 from previously.story.lore_edits import LoreListing
 from previously.testing.model import Scripted
 from previously.view.view import Section
-from tests.end_to_end.runtime.echoing import folder_of, kind_of, part
+from tests.end_to_end.runtime.echoing import kind_of, make_writer, part
 
 RULES = Settings(
     tail_messages=2,
@@ -109,7 +109,7 @@ class Tavern:
 
 def opened(settings: Settings = RULES) -> Iterator[Tavern]:
     model = ScriptedModel("")
-    with BlockingMemory(":memory:", settings=settings, folder=folder_of(model)) as memory:
+    with BlockingMemory(":memory:", settings=settings, writer=make_writer(model)) as memory:
         yield Tavern(memory.story("tavern"), model)
 
 

@@ -49,14 +49,14 @@ class Recorder(BuiltinWriter):
 
 
 @pytest.fixture
-def folder() -> Recorder:
+def writer() -> Recorder:
     return Recorder()
 
 
 @pytest.fixture(params=["in_memory", ON_DISK])
-def story(request: pytest.FixtureRequest, tmp_path: Path, folder: Recorder) -> Iterator[BlockingStory]:
+def story(request: pytest.FixtureRequest, tmp_path: Path, writer: Recorder) -> Iterator[BlockingStory]:
     place = ":memory:" if request.param == "in_memory" else tmp_path / "stories.db"
-    with BlockingMemory(place, settings=SMALL, folder=folder) as memory:
+    with BlockingMemory(place, settings=SMALL, writer=writer) as memory:
         yield memory.story("tale")
 
 
@@ -70,7 +70,7 @@ def recap_text(story: BlockingStory) -> str | None:
     return live.text if live else None
 
 
-def test_000_an_edit_that_keeps_the_message_count_is_noticed(story: BlockingStory, folder: Recorder) -> None:
+def test_000_an_edit_that_keeps_the_message_count_is_noticed(story: BlockingStory, writer: Recorder) -> None:
     tell(story, 40)
     story.fold()
     old = story.messages(5, 5)[0].entry.message
@@ -80,9 +80,9 @@ def test_000_an_edit_that_keeps_the_message_count_is_noticed(story: BlockingStor
     assert live is not None
     assert live.stale, "what was made from the old words is marked as such"
     assert STALE in story.view(300).messages[0].text
-    folder.asked.clear()
+    writer.asked.clear()
     story.fold()
-    told = [message for asked in folder.asked for message in asked.delta]
+    told = [message for asked in writer.asked for message in asked.delta]
     assert story.messages(5, 5)[0].entry.message in told
     assert old not in told
     live = story.recap()
@@ -121,13 +121,13 @@ def test_000_a_deletion_in_the_tail_leaves_the_recap_alone(story: BlockingStory)
     assert recap_text(story) == before
 
 
-def test_000_a_regeneration_does_not_double_what_is_told(story: BlockingStory, folder: Recorder) -> None:
+def test_000_a_regeneration_does_not_double_what_is_told(story: BlockingStory, writer: Recorder) -> None:
     tell(story, 30)
     for number in range(5):
         story.regenerate(f"Joaquin answered for the {number}th time.")
     tell(story, 20, start=30)
     story.fold()
-    told = [message.text for asked in folder.asked for message in asked.delta]
+    told = [message.text for asked in writer.asked for message in asked.delta]
     assert len(told) == len(set(told))
     assert sum("Joaquin answered" in text for text in told) == 1
 
@@ -149,16 +149,16 @@ def test_000_the_bridge_is_shown_and_not_folded_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow(reason="folds a story of 3,000 messages")
 def test_004_the_folds_input_does_not_grow_with_history(tmp_path: Path) -> None:
-    folder = Recorder()
-    with BlockingMemory(tmp_path / "stories.db", folder=folder) as memory:
+    writer = Recorder()
+    with BlockingMemory(tmp_path / "stories.db", writer=writer) as memory:
         story = memory.story("long")
         sizes: list[int] = []
         for number, line in enumerate(generate_story(3_000)):
             story.add(str(line["role"]), str(line["content"]), name=str(line["name"]))
             if number % 20 == 0:
-                seen = len(folder.asked)
+                seen = len(writer.asked)
                 story.fold()
-                sizes += [asked.words_read for asked in folder.asked[seen:]]
+                sizes += [asked.words_read for asked in writer.asked[seen:]]
     assert len(sizes) > 30
     early, late = sizes[5:15], sizes[-10:]
     assert max(late) <= 1.25 * max(early)
@@ -182,16 +182,16 @@ def test_004_a_story_shorter_than_its_tail_is_shown_whole(story: BlockingStory) 
 
 @pytest.mark.slow(reason="folds a long story")
 def test_the_words_read_over_a_long_story_are_at_most_twice_its_own(tmp_path: Path) -> None:
-    folder = Recorder()
+    writer = Recorder()
     words = 0
-    with BlockingMemory(tmp_path / "stories.db", folder=folder) as memory:
+    with BlockingMemory(tmp_path / "stories.db", writer=writer) as memory:
         story = memory.story("long")
         for number, line in enumerate(generate_story(2_000)):
             words += count_words(str(line["content"]))
             story.add(str(line["role"]), str(line["content"]), name=str(line["name"]))
             if number % 10 == 0:
                 story.fold()
-    assert sum(asked.words_read for asked in folder.asked) <= 2 * words
+    assert sum(asked.words_read for asked in writer.asked) <= 2 * words
 
 
 def test_an_answer_that_cannot_be_kept_is_refused_and_memory_goes_on(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_an_answer_that_cannot_be_kept_is_refused_and_memory_goes_on(tmp_path: P
         story.fold()
         before = story.recap()
         assert before
-    with BlockingMemory(place, settings=SMALL, folder=Silent()) as memory:
+    with BlockingMemory(place, settings=SMALL, writer=Silent()) as memory:
         story = memory.story("tale")
         tell(story, 40, start=20)
         report = story.fold()

@@ -17,7 +17,7 @@ from previously.blocking import BlockingStory
 from previously.core.model_io import ModelRequest
 from previously.story.lore_edits import LoreListing
 from tests.effort import cases
-from tests.end_to_end.runtime.echoing import folder_of
+from tests.end_to_end.runtime.echoing import make_writer
 from tests.end_to_end.runtime.update_answers import answer, is_update, messages, under
 
 RULES = Settings(
@@ -210,11 +210,11 @@ class Life:
 def test_what_a_person_wrote_is_byte_identical_after_every_note(seed: int) -> None:
     """A thousand notes in twenty stories, each of which tries to rewrite what there is."""
     rewriter = Rewriter(seed)
-    with BlockingMemory(":memory:", settings=RULES, folder=folder_of(ScriptedModel(rewriter.answer))) as memory:
+    with BlockingMemory(":memory:", settings=RULES, writer=make_writer(ScriptedModel(rewriter.answer))) as memory:
         life = Life(memory.story("tale"), seed)
         life.write()
         life.note()
-        while rewriter.notes < 50:
+        while rewriter.notes < cases(50, quick=15):
             tell(life.story, 5, rewriter.notes)
             life.check()
             for _ in range(3):
@@ -247,7 +247,7 @@ def lore(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def story(lore: str) -> Iterator[BlockingStory]:
     settings = replace(RULES, lore=lore)
-    with BlockingMemory(":memory:", settings=settings, folder=folder_of(ScriptedModel(answers))) as memory:
+    with BlockingMemory(":memory:", settings=settings, writer=make_writer(ScriptedModel(answers))) as memory:
         yield memory.story("tale")
 
 

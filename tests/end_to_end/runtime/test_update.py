@@ -19,9 +19,8 @@ from previously.core.snapshot import Snapshot
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status
 from previously.folds.tiles import cut_note_tiles
-from previously.runtime import model_writer
 from previously.testing.model import Scripted
-from tests.effort import ON_DISK, mark_slow
+from tests.effort import ON_DISK, cross, mark_slow
 from tests.end_to_end.runtime.echoing import CANARY, canaries_in, canary, echo, kind_of, part
 from tests.end_to_end.runtime.update_answers import (
     answer,
@@ -32,6 +31,8 @@ from tests.end_to_end.runtime.update_answers import (
     recap_in,
     under,
 )
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 RULES = Settings(cast="off", tail_messages=2, fold_messages=6, recap_words=60, chapter_messages=0)
 TOLD = "Maya and Joaquin carried parcels to the mill."
@@ -65,16 +66,6 @@ def lists_by_themselves(request: ModelRequest) -> str:
     """A model that can do either, but not both at once."""
     wanted = asked_for(request)
     return whole(request) if len({"THREADS", "RECAP"} & set(wanted)) == 1 else "Here is what I think of it all."
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def at_once(seconds: float) -> None:
-        """Wait no time at all."""
-
-    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "sleep", at_once)
 
 
 class Script:
@@ -371,7 +362,7 @@ def full_recap(request: ModelRequest) -> str:
     return " ".join([told] * max(1, int(asked[1]) // len(told.split()))) if asked else told
 
 
-@pytest.mark.parametrize("words", [8, 60, 300, *mark_slow(900, reason="20 s of checks on long messages")])
+@pytest.mark.parametrize("words", [8, 60, *mark_slow(300, 900, reason="seconds of checks on long messages")])
 def test_question_and_answer_fit_the_window(place: str, words: int) -> None:
     """Whatever the length of the messages, and with all that memory can tell beside them."""
 
@@ -502,10 +493,16 @@ def say(at: int) -> str:
     return f"Parcel {at} goes to the mill.{word}"
 
 
-@pytest.mark.parametrize("manners", [parrot, stubborn_parrot])
-@pytest.mark.parametrize("chapters", [0, 12])
-@pytest.mark.parametrize("at", [1, 19, 31])
-@pytest.mark.parametrize("deed", ["edit", "delete", "hide the word"])
+@pytest.mark.parametrize(
+    ("deed", "at", "chapters", "manners"),
+    cross(
+        ("edit", "delete", "hide the word"),
+        (1, 19, 31),
+        (0, 12),
+        (parrot, stubborn_parrot),
+        reason="each is a story of its own, half a second",
+    ),
+)
 def test_no_word_of_what_was_removed_is_left(manners: Reply, chapters: int, at: int, deed: str) -> None:
     script = Script(manners)
     settings = Settings(cast="turn", tail_messages=2, fold_messages=6, recap_words=300, chapter_messages=chapters)

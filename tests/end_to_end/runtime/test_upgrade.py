@@ -33,7 +33,7 @@ def asked() -> Asked:
 def memory(tmp_path: Path, asked: Asked) -> Iterator[BlockingMemory]:
     path = tmp_path / "stories.db"
     path.write_bytes(gzip.decompress(OLD.read_bytes()))
-    with BlockingMemory(path, settings=RULES, folder=asked.folder) as opened:
+    with BlockingMemory(path, settings=RULES, writer=asked.writer) as opened:
         yield opened
 
 
@@ -94,7 +94,7 @@ def test_all_of_it_can_be_made_anew_and_hands_stay(memory: BlockingMemory, asked
     assert story.fold().calls == 0
 
 
-def test_a_story_of_the_built_in_folder_goes_on(memory: BlockingMemory) -> None:
+def test_a_story_of_the_built_in_writer_goes_on(memory: BlockingMemory) -> None:
     story = memory.story("without a model")
     story.set(["fold_messages=60", "fold_words=3000", "tail_messages=12"])
     recap = story.recap()

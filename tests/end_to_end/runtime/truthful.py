@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from previously.core.model_io import ModelRequest
 from previously.runtime.model_writer import ModelWriter
 from previously.testing.model import ScriptedModel
-from tests.end_to_end.runtime.echoing import canaries_in, folder_of, kind_of, numbered
+from tests.end_to_end.runtime.echoing import canaries_in, kind_of, make_writer, numbered
 from tests.end_to_end.runtime.update_answers import answer, messages
 
 THINGS = ("Old Mill", "Ferry", "Chapel Bell")
@@ -33,9 +33,9 @@ class Truthful:
     def __post_init__(self) -> None:
         self.model = ScriptedModel(self._answer)
 
-    def folder(self) -> ModelWriter:
+    def writer(self) -> ModelWriter:
         """Who writes memory with it."""
-        return folder_of(self.model)
+        return make_writer(self.model)
 
     def _answer(self, request: ModelRequest) -> str:
         if kind_of(request) != "update":

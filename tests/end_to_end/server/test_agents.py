@@ -4,6 +4,7 @@ always fits its window, and always holds what the user asked last, untouched."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,43 @@ async def test_whose_story_is_an_agents(
         async with await Memory.open(tmp_path / "s.db") as memory:
             (info,) = await memory.stories()
             assert (await (await memory.story(info.name)).settings()).get("preset") == preset
+
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": f"tool_{number}",
+            "description": f"Look at part {number} of the bridge. " + "Give the path, and nothing but the path. " * 25,
+            "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+        },
+    }
+    for number in range(20)
+]
+"""About half of a window of 12,000 tokens."""
+
+
+def count_sent(request: ServedRequest) -> int:
+    """The prompt as a server counts it: everything that was sent, tools too."""
+    return len(json.dumps([request.json["messages"], request.json["tools"]])) // 4
+
+
+async def test_tools_are_counted_once_and_the_window_stays_in_use(tmp_path: Path) -> None:
+    window = 12_000
+
+    def reads(request: ServedRequest) -> ScriptedAnswer:
+        return replace(always_calls(request), usage=lambda asked, _: {"prompt_tokens": count_sent(asked)})
+
+    async with agents_rig(tmp_path, window=window, upstream={}) as rig:
+        rig.upstream.new_plan(reads)
+        agent = Agent(rig.proxy.base_url, rig.client, "chat")
+        agent.results = 300
+        agent.asks("Look at all of the bridge.")
+        for _ in range(45):
+            response = await agent.post(tools=TOOLS)
+            assert response.headers["x-previously-memory"] == "on"
+            agent._take(response.json())
+        assert {count_sent(request) <= window for request in rig.upstream.requests} == {True}
+        used = [count_sent(request) / window for request in rig.upstream.requests[-15:]]
+        assert min(used) > 0.7, "what is reported for tools is no reason to leave room for them twice"
+        assert "seems to cut prompts" not in rig.proxy.written()

@@ -28,7 +28,7 @@ BOBS = "pk-" + "b" * 43
 @pytest.fixture
 async def memory(store: VerbStore, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Memory]:
     monkeypatch.setattr(refusals, "LINGER_S", 0.01)
-    opened = await Memory.open(":memory:", folder=BuiltinWriter(), settings=Settings(tail_messages=2, fold_messages=4))
+    opened = await Memory.open(":memory:", writer=BuiltinWriter(), settings=Settings(tail_messages=2, fold_messages=4))
     opened._store = store
     yield opened
 

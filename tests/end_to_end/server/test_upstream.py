@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from previously import ScriptedServer
 from previously.models.endpoint import parse_endpoint
 from previously.server import upstream as module
 from previously.server.callers import Caller
@@ -57,3 +60,33 @@ async def test_what_was_learned_of_a_window_is_believed_for_a_while(monkeypatch:
         upstream.learn(f"model {number}", 1_000)
     assert len(upstream._learned) == module.MOST_MODELS
     await upstream.close()
+
+
+async def test_a_server_that_tells_nothing_is_asked_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr("previously.server.upstream.time.monotonic", lambda: now[0])
+    async with ScriptedServer() as server:
+        upstream = Upstream(parse_endpoint(server.base_url))
+        looks = []
+        for minute in range(3 * 60):
+            known = len(server.others)
+            await upstream.find_facts("small", None)
+            await asyncio.gather(*upstream._looking.values())
+            looks += [minute] if len(server.others) > known else []
+            now[0] += 60
+        assert looks == [0, 1, 2, 4, 8, 16, 32, 64, 124], "twice as long each time, up to an hour"
+        await upstream.close()
+
+
+async def test_a_clients_key_goes_to_no_path_that_a_provider_may_not_have() -> None:
+    async with ScriptedServer() as server:
+        upstream = Upstream(parse_endpoint(server.base_url), key="sk-operator")
+        for key, shown_beside in (("sk-theirs", None), (None, "Bearer sk-operator")):
+            server.others.clear()
+            await upstream.find_facts(f"model of {key}", key)
+            keys = {request.path: request.headers.get("authorization") for request in server.others}
+            assert keys.pop("/v1/models") == f"Bearer {key or 'sk-operator'}"
+            keys.pop("/props", None)  # asked by the proxy itself too, for its slots, never with a key
+            assert len(keys) >= 4
+            assert set(keys.values()) == {shown_beside}
+        await upstream.close()

@@ -31,7 +31,7 @@ from tests.effort import cases
 from tests.end_to_end.runtime.echoing import Fickle, about, canaries_in, canary
 from tests.end_to_end.runtime.truthful import THINGS, Truthful
 
-CASES = int(os.environ.get("LEAK_CASES", cases(2_000, quick=250)))
+CASES = int(os.environ.get("LEAK_CASES", cases(2_000, quick=100)))
 CASES_OF_A_STORY = 25
 PEOPLE = ("Ines", "Bram", "Odalys", "Wren", "Tomas")
 PLAYER = "Anna"
@@ -261,7 +261,7 @@ def test_nobody_learns_what_they_did_not_witness(seed: int, monkeypatch: pytest.
         monkeypatch.setattr(cast, "MOST_READ", chance.randint(1, 4))
     fickle = Fickle(chance, failing=chance.choice((0.0, 0.1, 0.4)))
     settings = Settings.of(**{**small, **chosen})
-    with BlockingMemory(":memory:", settings=settings, folder=fickle.folder()) as memory:
+    with BlockingMemory(":memory:", settings=settings, writer=fickle.writer()) as memory:
         tale = Tale(memory.story("tale"), chance, seed)
         looked = 0
         while looked < CASES_OF_A_STORY:
@@ -403,7 +403,7 @@ def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
     )
     present: dict[str, frozenset[str]] = {}
     model = Truthful(chance, present)
-    with BlockingMemory(":memory:", settings=settings, folder=model.folder()) as memory:
+    with BlockingMemory(":memory:", settings=settings, writer=model.writer()) as memory:
         tale = Scenes(memory.story("tale"), chance, seed, present)
         tale.model = model
         looked = 0
@@ -426,7 +426,7 @@ def test_those_who_were_there_know_of_it() -> None:
         chance, present = random.Random(seed), dict[str, frozenset[str]]()
         model = Truthful(chance, present)
         settings = Settings.of("roleplay", tail_messages=4, fold_messages=6, recap_words=60, lore="on")
-        with BlockingMemory(":memory:", settings=settings, folder=model.folder()) as memory:
+        with BlockingMemory(":memory:", settings=settings, writer=model.writer()) as memory:
             tale = Scenes(memory.story("tale"), chance, seed, present)
             tale.model = model
             for number in range(60):

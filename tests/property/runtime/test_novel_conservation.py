@@ -20,7 +20,7 @@ from previously.core.versions import Kind
 from previously.folds.summary import Summary, compact_summary, grow_summary, parse_summary
 from previously.view.view import Reason, Section, View
 from tests.effort import cases
-from tests.end_to_end.runtime.echoing import folder_of, kind_of, part
+from tests.end_to_end.runtime.echoing import kind_of, make_writer, part
 from tests.end_to_end.runtime.update_answers import closing_answer
 
 PARAGRAPHS = st.sampled_from(
@@ -231,7 +231,7 @@ def door(request: ModelRequest) -> str:
 
 @pytest.fixture
 def doors() -> Iterator[BlockingStory]:
-    with BlockingMemory(":memory:", settings=DOORS, folder=folder_of(ScriptedModel(door))) as memory:
+    with BlockingMemory(":memory:", settings=DOORS, writer=make_writer(ScriptedModel(door))) as memory:
         story = memory.story("novel")
         for number in range(33):
             story.add("assistant", f"Maya came to house {number} and knocked.")

@@ -21,7 +21,7 @@ from previously.models.tokenizers import find_counter
 from previously.view.view import Reason, Section, View
 from tests.effort import cases
 
-CASES = int(os.environ.get("VIEW_CASES", cases(2_000, quick=250)))
+CASES = int(os.environ.get("VIEW_CASES", cases(2_000, quick=100)))
 VIEWS_OF_A_STORY = 50
 PEOPLE = ("Ines", "Bram", "Odalys")
 READERS = (

@@ -1,4 +1,4 @@
-"""What folders are asked, in every prompt's words, and what may be kept of their answers."""
+"""What writers are asked, in every prompt's words, and what may be kept of their answers."""
 
 from __future__ import annotations
 

@@ -136,6 +136,39 @@ def test_a_recap_without_room_is_listed_with_what_it_covers() -> None:
     assert not built.fold_due, "folding again would not help"
 
 
+def test_what_is_shown_word_for_word_is_not_left_out_with_the_memory_of_it() -> None:
+    """A chapter may end inside the tail: where its text has no room, those of its messages that are shown are there."""
+    chapter = recap(4, "word " * 200)
+    items = said(0, "zero", "one", "two", "three", "four", "five")
+    items[4] = at(4, message("user", "four"), hidden=True)
+    built, epoch = build_view(Material(6, [], [chapter], items[2:], 4), ViewRequest(40, recall_percent=0))
+    assert texts(built) == ["two", "three", "five"]
+    left = [(out.what, out.span, out.reason) for out in built.left_out]
+    assert left == [
+        ("the recap of messages 0-4", Span(0, 1), Reason.BUDGET),
+        ("message 4", Span(4, 4), Reason.HIDDEN),
+    ]
+    again, same = build_view(Material(6, [], [chapter], items[2:], 4), ViewRequest(40, recall_percent=0), epoch)
+    assert (again.left_out, same) == (built.left_out, epoch)
+
+
+def test_memory_without_room_of_messages_that_are_all_shown_leaves_no_message_out() -> None:
+    items = said(0, "zero", "one")
+    built, _ = build_view(Material(2, [], [recap(0, "word " * 200)], items, 2), ViewRequest(40, recall_percent=0))
+    assert texts(built) == ["zero", "one"]
+    assert [(out.what, out.span) for out in built.left_out] == [("the recap of message 0", None)]
+
+
+def test_a_request_that_an_agent_is_shown_before_the_tail_is_not_left_out() -> None:
+    work = [at(position, message("assistant", "word " * 20)) for position in range(2, 8)]
+    items = [*said(0, "hello", "Mend the mill."), *work]
+    built, _ = build_view(Material(8, [], [], items, 2), ViewRequest(100, recall_percent=0, for_agent=True))
+    assert texts(built)[0] == "Mend the mill."
+    shown = {position for item in built.items for span in item.sources for position in range(span.first, span.last + 1)}
+    left = [out.span for out in built.left_out if out.span]
+    assert left == [Span(0, 0), Span(2, min(shown - {1}) - 1)]
+
+
 def test_a_budget_that_cannot_hold_the_fixed_parts_says_what_could() -> None:
     items = [at(0, message("system", "s" * 400)), *said(1, "m" * 400)]
     with pytest.raises(BudgetTooSmall) as caught:
