@@ -60,7 +60,7 @@ def mutate(chance: Random, samples: Sequence[Sample]) -> bytes:
     """Return an input with something wrong, or now and then a sample as it is."""
     sample = chance.choice(samples)
     if sample.values and chance.random() < 0.75:
-        content = _write(chance, _change_values(chance, sample.values))
+        content = _try_values(chance, sample.values)
         if chance.random() < 0.7:
             return content[:LONGEST]
     else:
@@ -111,6 +111,13 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     return places
 
 
+def _try_values(chance: Random, values: list[Any]) -> bytes:
+    try:
+        return _write(chance, _change_values(chance, values))
+    except (RecursionError, ValueError):  # deeper than Python copies or writes, or a number of too many digits
+        return b'{"a":[' * 700
+
+
 def _change_values(chance: Random, values: list[Any]) -> list[Any]:
     changed: list[Any] = copy.deepcopy(values)
     for _ in range(chance.choice((1, 1, 2, 3))):
@@ -145,10 +152,7 @@ def _change_values(chance: Random, values: list[Any]) -> list[Any]:
 def _write(chance: Random, values: list[Any]) -> bytes:
     """Write values as lines of JSON, in one of the ways that programs do."""
     indent = 1 if len(values) == 1 and chance.random() < 0.2 else None
-    try:
-        text = "\n".join(json.dumps(value, ensure_ascii=chance.random() < 0.5, indent=indent) for value in values)
-    except (RecursionError, ValueError):  # a number of more digits than Python writes
-        text = '{"a":' * 500
+    text = "\n".join(json.dumps(value, ensure_ascii=chance.random() < 0.5, indent=indent) for value in values)
     return text.encode("utf-8", "surrogatepass")
 
 
