@@ -58,6 +58,8 @@ class ClientRequest:
     """The person whose conversation it is, where a client serves several: their stories are never mixed."""
     creates: bool = True
     """If true, a story that is not there yet is made."""
+    said_at: str | None = None
+    """The time at which it was said, where that is not now: its story may have gone on without it."""
     adopts: bool = False
     """True if the name is an id of the client's: then a story that it has begun without the id may be meant."""
 
@@ -163,6 +165,28 @@ class Candidate:
     def fits_as_it_is(self) -> bool:
         """True if it is the same story and nothing would leave the path."""
         return self.is_this and not self.change.removed
+
+    @property
+    def adds_nothing(self) -> bool:
+        """True if the last message of the list is on the path."""
+        story = self.sorted.story
+        return not story or not is_put(story[-1], self.change.script)
+
+    @property
+    def is_told(self) -> bool:
+        """True if the path holds all of the list."""
+        story = self.sorted.story
+        return self.is_this and not self.prefill.pieces and not any(is_put(one, self.change.script) for one in story)
+
+    def find_last_position(self) -> int | None:
+        """Return where the last message of the list stands before the change, if it is on the path."""
+        if not self.positions or not self.adds_nothing:
+            return None
+        at = self.positions[-1]
+        for splice in self.change.script:
+            if splice.at <= at:
+                at += splice.remove - len(splice.pieces)
+        return at
 
     @property
     def pieces(self) -> tuple[ClientMessage, ...]:

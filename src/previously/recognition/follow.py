@@ -100,6 +100,8 @@ class PathChange:
     is_this: bool
     """True if the list and the path are of the same story."""
     removed: int
+    removed_at: str = ""
+    """The time at which the newest of those that leave the path was said."""
     replied: int | None = None
     """The reply at the end that is taken off because another is asked for."""
 
@@ -141,7 +143,8 @@ def follow(
     again = nothing_new and len(lost) == 1 and lost[0].role is Role.ASSISTANT
     same = is_same_story(known, pieces)
     replied = lost[0].entry if again else None
-    return PathChange(script, attributes, fork, tuple(positions), matched, same, len(gone), replied)
+    removed_at = max((known[at].attributes.at or "" for at in gone), default="")
+    return PathChange(script, attributes, fork, tuple(positions), matched, same, len(gone), removed_at, replied)
 
 
 def _find_chance_match(known: Sequence[KnownEntry], pieces: Sequence[ClientMessage], alignment: Alignment) -> int:

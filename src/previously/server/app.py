@@ -53,12 +53,12 @@ CATCH_UP_S = 2.0
 class Proxy:
     """All that one proxy holds."""
 
-    def __init__(self, memory: Memory, options: ServerOptions, pending_path: Path | None, has_model: bool) -> None:
+    def __init__(self, memory: Memory, options: ServerOptions, pending_folder: Path | None, has_model: bool) -> None:
         self.memory = memory
         self.options = options
         self.upstream = Upstream(options.upstream, key=options.upstream_key, timeout_s=options.timeout_s)
         self.recognising = ClientFollower(memory.store)
-        self.pending = PendingTurns(pending_path, options.spool_bytes)
+        self.pending = PendingTurns(pending_folder, options.waiting_bytes)
         self.turns = ChatTurns(
             self.memory_of,
             self.recognising,
@@ -68,7 +68,7 @@ class Proxy:
         )
         folds_upstream = options.memory == "upstream" and not has_model
         self.metrics = Metrics()
-        self.metrics.spool.ask = lambda: self.pending.count
+        self.metrics.waiting.ask = lambda: self.pending.count
         self.folds = BackgroundFolds(
             self._open_story_to_fold,
             self._facts,
@@ -112,10 +112,9 @@ class Proxy:
     async def catch_up(self) -> None:
         """Bring pending turns into their stories, again and again."""
         while True:
+            with suppress(Exception):
+                await self.turns.catch_up()
             await asyncio.sleep(CATCH_UP_S)
-            if self.pending.count:
-                with suppress(Exception):
-                    await self.turns.catch_up()
 
     async def close(self) -> None:
         """End: folds are given up, answers kept, connections closed."""
@@ -123,16 +122,17 @@ class Proxy:
         await self.chat.finish(self.options.drain_s)
         for writer in self._writers.values():
             await writer.close()
+        await self.pending.close()
         await self.upstream.close()
         await self.memory.close()
 
 
 def make_app(
-    memory: Memory, options: ServerOptions, *, pending_path: Path | None = None, has_model: bool = False
+    memory: Memory, options: ServerOptions, *, pending_folder: Path | None = None, has_model: bool = False
 ) -> ASGIApp:
     """Return the proxy as an application, which closes the memory at its end. `has_model`: the memory has a model of
     its own that folds."""
-    proxy = Proxy(memory, options, pending_path, has_model)
+    proxy = Proxy(memory, options, pending_folder, has_model)
 
     async def has_keys() -> bool:
         return bool(await memory.keys())
@@ -178,7 +178,8 @@ def make_routes(proxy: Proxy) -> list[BaseRoute]:
     async def readyz(_: Request) -> Response:
         if proxy.stopping:
             return JSONResponse({"ready": False, "reason": "stopping"}, 503)
-        return JSONResponse({"ready": True, "memory": "waiting" if proxy.pending.count else "on"})
+        memory = "unsaved" if proxy.turns.unsaved else "waiting" if proxy.pending.count else "on"
+        return JSONResponse({"ready": True, "memory": memory})
 
     return [
         Route("/healthz", healthz),
@@ -245,7 +246,7 @@ class ServerOptions:
     allow_hosts: tuple[str, ...] = ()
     allow_origins: tuple[str, ...] = ()
     log_json: bool = False
-    spool_bytes: int = 64 * 1024 * 1024
+    waiting_bytes: int = 64 * 1024 * 1024
     """The most that may wait on disk for a store that is down."""
 
     def __post_init__(self) -> None:

@@ -106,7 +106,9 @@ class Chat:
         except BadInput as error:
             raise Refusal(400, "bad_request", str(error)) from None
         self._metrics.turns.add()
-        if turn.degraded:
+        if turn.unsaved:
+            self._metrics.unsaved.add()
+        elif turn.degraded:
             self._metrics.degraded.add()
         return turn
 
@@ -156,14 +158,18 @@ class Chat:
             if not kept:
                 keep(outcome)
 
-    def _keep(self, work: Coroutine[Any, Any, None], turn: ChatTurn) -> asyncio.Task[None]:
+    def _keep(self, work: Coroutine[Any, Any, bool], turn: ChatTurn) -> asyncio.Task[None]:
         """Keep an answer whatever becomes of the client."""
 
         async def keep() -> None:
             try:
-                await work
+                kept = await work
             except Exception as error:
-                log.warning("An answer could not be kept: %s", type(error).__name__)
+                kept = False
+                log.warning("The end of a turn failed: %s", type(error).__name__)
+            if not kept:
+                self._metrics.unsaved_answers.add()
+                log.warning("An answer could not be kept")
             if turn.place:
                 self._folds.add_story(turn.place.key.owner, turn.place.name)
 
@@ -191,7 +197,7 @@ class Chat:
 
 
 def make_memory_headers(turn: ChatTurn) -> list[Header]:
-    state = b"degraded" if turn.degraded else b"on" if turn.place else b"off"
+    state = b"unsaved" if turn.unsaved else b"degraded" if turn.degraded else b"on" if turn.place else b"off"
     story = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
     return [(b"x-previously-memory", state), *story]
 

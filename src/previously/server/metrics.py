@@ -115,7 +115,9 @@ class Metrics:
         self.requests = CountMetric("previously_requests_total", "Requests answered.", route=ROUTES, status=STATUSES)
         self.open_streams = Gauge("previously_open_streams", "Answers that are being streamed.")
         self.turns = CountMetric("previously_turns_total", "Turns of stories that were answered.")
-        self.degraded = CountMetric("previously_degraded_turns_total", "Turns that went on without memory.")
+        self.degraded = CountMetric("previously_degraded_turns_total", "Turns without memory that will be remembered.")
+        self.unsaved = CountMetric("previously_unsaved_turns_total", "Turns that nothing could keep.")
+        self.unsaved_answers = CountMetric("previously_unsaved_answers_total", "Answers that nothing could keep.")
         self.added_ms = Histogram(
             "previously_added_milliseconds", "Time from a whole request to asking the upstream.", MILLISECONDS
         )
@@ -123,7 +125,7 @@ class Metrics:
         self.folds = CountMetric("previously_folds_total", "Folds, by what became of them.", outcome=outcomes)
         self.fold_calls = CountMetric("previously_fold_calls_total", "Calls to a model for folds.")
         self.failed_folds = CountMetric("previously_failed_folds_total", "Times that folding stopped with an error.")
-        self.spool = Gauge("previously_spool_length", "Requests that wait to be remembered.")
+        self.waiting = Gauge("previously_waiting_turns", "Turns that wait to be remembered.")
 
     def count_folds(self, report: FoldReport) -> None:
         for done in report.folds:

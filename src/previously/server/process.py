@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import blake2b
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,11 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from previously.app import IN_MEMORY, Memory, default_place, model_from
-from previously.core.errors import PreviouslyError
+from previously.core.errors import PreviouslyError, StoreProblem
 from previously.server.app import ServerOptions, make_app
 from previously.server.hosts import check_bind
 from previously.server.logs import start_log
+from previously.server.pending_file import take_spool
 from previously.settings_file import find_effective
 from previously.wire.errors import write_openai_error
 
@@ -48,6 +51,9 @@ KEEP_ALIVE_S = 30
 DRAIN_S = 30
 BACKLOG = 2_048
 """The most connections that may wait to be taken: what Linux offers at most by default is 4,096."""
+
+SHOWN_CHARS = 40
+"""Characters of a database's name that stand in the name of a folder: enough to know it again."""
 
 FOLD_S = 300.0
 """Seconds that a call to the operator's own model may take."""
@@ -222,10 +228,14 @@ async def _serve(
         environment |= {"PREVIOUSLY_ENDPOINT": named[0], "PREVIOUSLY_MODEL": named[1]}
     model = model_from(environment, FOLD_S)
     where = place or environment.get("PREVIOUSLY_DB") or str(default_place())
+    check_writable(where)
     memory = await Memory.open(where, model=model)
     try:
         check_bind(options.host, options.require_keys or bool(await memory.keys()))
-        app = make_app(memory, options, pending_path=find_pending_path(where), has_model=model is not None)
+        folder = find_pending_folder(where)
+        if folder is not None:
+            take_spool(find_earlier_spool(where), folder)
+        app = make_app(memory, options, pending_folder=folder, has_model=model is not None)
     except BaseException:
         await memory.close()
         raise
@@ -259,10 +269,35 @@ def check_port(host: str, port: int) -> None:
         raise CannotListen(f"Cannot listen on {host}:{port}: {why}.") from None
 
 
-def find_pending_path(where: str) -> Path | None:
-    """Return where turns wait for a store that is down: beside the file, or in the user's own directory."""
+def check_writable(where: str) -> None:
+    """Raise `StoreProblem` if a server could not keep anything in a file, which others may still read."""
+    if where == IN_MEMORY or "://" in where:
+        return
+    for path in (Path(where), Path(where).absolute().parent):
+        if path.exists() and not os.access(path, os.W_OK):
+            raise StoreProblem(f"{path} cannot be written: give it back its rights, or name another file with --db.")
+
+
+def find_pending_folder(where: str) -> Path | None:
+    """Return where turns wait for a store that is down: beside the file, or for a database on a server in the user's
+    own folder, in one that whoever uses that database finds."""
     if where == IN_MEMORY:
         return None
+    if "://" not in where:
+        return Path(where).with_name(f"{Path(where).name}-waiting")
+    from psycopg.conninfo import conninfo_to_dict  # an extra: loaded when a server is named
+
+    given = {name: str(value) for name, value in conninfo_to_dict(where).items()}
+    database = given.get("dbname") or os.environ.get("PGDATABASE") or given.get("user", "")  # as PostgreSQL names it
+    host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST", "")
+    place = [host, given.get("port") or os.environ.get("PGPORT", "5432"), database]
+    told_apart = blake2b(json.dumps(place).encode(), digest_size=4).hexdigest()
+    shown = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in database)[:SHOWN_CHARS]
+    return default_place().parent / f"{shown}-{told_apart}-waiting"
+
+
+def find_earlier_spool(where: str) -> Path:
+    """Return where versions up to 0.1 let turns wait."""
     if "://" in where:
         return default_place().parent / "proxy-spool.jsonl"
     return Path(where).with_name(f"{Path(where).name}-spool.jsonl")

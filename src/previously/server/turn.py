@@ -10,19 +10,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, clean_draft
 from previously.recognition.client_list import ClientList
-from previously.runtime.follow_client import Also, ClientFollower, ClientPlace
+from previously.runtime.find_story import ClientPlace
+from previously.runtime.follow_client import Also, ClientFollower
+from previously.runtime.late_turns import bring_in, shows_newest_only
 from previously.server.chat_request import ChatRequest
 from previously.server.overflow import Overflow, compute_window, remove_media, shrink_budget
-from previously.server.pending_turns import PendingTurns
+from previously.server.pending_turns import PendingKey, PendingTurns
 from previously.server.upstream import UNKNOWN_WINDOW_TOKENS
 from previously.server.upstream_messages import UpstreamViews, count_sent_tokens, cut_client_list, find_budget
 from previously.story.story import Story
@@ -43,6 +46,9 @@ DOWN_S = 5.0
 """Seconds that a store that failed is left alone: nobody waits for it meanwhile, and a restart takes about that
 long."""
 
+MOST_BROUGHT_IN = 64
+"""Pending turns that are brought in at a time, before it is looked anew for what is there."""
+
 TRUNCATED_SHARE = 0.5
 """A server that counts less than this part of what was sent has cut it: no estimate is wrong by half."""
 
@@ -62,10 +68,16 @@ class ChatTurn:
     story: Story | None = None
     view: View | None = None
     degraded: bool = False
-    pending: int | None = None
-    """Its number among the pending turns."""
+    unsaved: bool = False
+    """True if nothing has kept what the user said: neither the store nor the pending turns."""
+    pending: PendingKey | None = None
+    """Its key among the pending turns."""
+    aside: asyncio.Task[None] | None = field(default=None, repr=False)
+    """Putting it among the pending turns, which may take longer than the client waits."""
     window_tokens: int | None = None
     """The most that the model was found to read."""
+    answer_waits: bool = False
+    """True if its answer is among the pending turns too."""
     late: asyncio.Task[ClientPlace | None] | None = field(default=None, repr=False)
     """Still finding out where the turn belongs, after its time was up."""
 
@@ -87,11 +99,14 @@ class ChatTurns:
         self._deadline_s = deadline_s
         self._window_of = window_of
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._catching_up = asyncio.Lock()
-        self._unanswered: set[int] = set()
+        self._unanswered: set[PendingKey] = set()
         """The pending turns that have no answer yet."""
+        self._failures: Counter[PendingKey] = Counter()
+        """The number of times that each of the pending turns could not be brought in."""
         self._down_until = 0.0
         self._views = UpstreamViews(memory_of)
+        self.unsaved = False
+        """True from a turn that nothing has kept until one can be kept again."""
 
     async def begin(self, owner: str, request: ChatRequest, key: str | None = None) -> ChatTurn:
         """Keep what the user said and make the view; without memory where that takes too long or fails. `key` is the
@@ -121,9 +136,13 @@ class ChatTurns:
             self._down_until = time.monotonic() + DOWN_S
             log.warning("A turn goes on without memory: %s", _describe(error))
         if turn.degraded and turn.place is None:
-            await self._set_aside(turn)
+            turn.aside = self._start(self._set_aside(turn))
+            await asyncio.wait({turn.aside}, timeout=self._deadline_s)
+            turn.unsaved = turn.pending is None
         if turn.degraded:
             turn.messages = cut_client_list(request, budget)
+        if turn.degraded or turn.place:
+            self.unsaved = turn.unsaved
         return turn
 
     async def shrink(self, turn: ChatTurn, overflow: Overflow) -> bool:
@@ -159,53 +178,70 @@ class ChatTurns:
         self._start(shown.afterwards())
         return True
 
-    async def end(self, turn: ChatTurn, reply: Reply, *, whole: bool) -> None:
-        """Keep the answer, and learn from what the server counted. Takes as long as it takes."""
+    async def end(self, turn: ChatTurn, reply: Reply, *, whole: bool) -> bool:
+        """Keep the answer, and learn from what the server counted; False if nothing could keep it. Takes as long as it
+        takes."""
         try:
-            await self._end(turn, reply, whole=whole)
+            return await self._end(turn, reply, whole=whole)
         finally:
             if turn.pending is not None:
                 self._unanswered.discard(turn.pending)
 
-    async def _end(self, turn: ChatTurn, reply: Reply, *, whole: bool) -> None:
+    async def _end(self, turn: ChatTurn, reply: Reply, *, whole: bool) -> bool:
         begins = turn.place.prefill.begins if turn.place else ""
         if sum(len(choice.text) for choice in reply.choices) > LARGE_CHARS:
             replies = await asyncio.to_thread(make_replies, reply, turn.request.client_list, begins)
         else:
             replies = make_replies(reply, turn.request.client_list, begins)
-        if turn.pending is not None and replies:
-            await self._pending.keep_answer(turn.pending, replies, partial=not whole)
+        if turn.aside is not None:
+            await turn.aside
+        if turn.pending is not None:
+            await self._let_wait(turn, replies, partial=not whole)
         if turn.late is not None:
             turn.place = await self._await_place(turn.late)
         if turn.place is None:
-            return
-        await self._answer(turn, turn.place, replies, self._learn(turn, reply), partial=not whole)
-        if turn.pending is not None:
+            if turn.degraded and not turn.answer_waits:
+                await self._let_wait(turn, replies, partial=not whole)
+            return turn.answer_waits or not turn.degraded
+        answered = await self._answer(turn, turn.place, replies, self._learn(turn, reply), partial=not whole)
+        if answered and turn.pending is not None:
             await self._pending.remove(turn.pending)
+        return answered or turn.answer_waits
 
     async def _await_place(self, late: asyncio.Task[ClientPlace | None]) -> ClientPlace | None:
         """Return where a turn belongs that was late."""
         try:
             return await late
         except Exception as error:
-            log.warning("A turn waits in the spool: %s", _describe(error))
+            log.warning("A turn waits to be remembered: %s", _describe(error))
             return None
 
     async def _answer(
         self, turn: ChatTurn, place: ClientPlace, replies: Sequence[Message], usage: Also | None, *, partial: bool
-    ) -> None:
-        """Put the answer into the story, with what was learnt of its usage; where that takes long or fails, it waits on
-        disk meanwhile."""
+    ) -> bool:
+        """Put the answer into the story, with what was learnt of its usage; where that takes long, it waits on disk
+        meanwhile, and False where it fails."""
         if not replies:
             await self._recognising.unanswered(place, usage)
-            return
+            return True
         answering = self._start(self._recognising.answer(place, replies, partial=partial, also=usage))
         await asyncio.wait({answering}, timeout=self._deadline_s)
         if turn.pending is None and (not answering.done() or answering.exception()):
+            await self._let_wait(turn, replies, partial=partial)
+        try:
+            await answering
+        except Exception as error:
+            log.warning("An answer is not in its story yet: %s", _describe(error))
+            return False
+        return True
+
+    async def _let_wait(self, turn: ChatTurn, replies: Sequence[Message], *, partial: bool) -> None:
+        """Keep a turn and its answer among the pending ones, if that can be done."""
+        if turn.pending is None:
             await self._set_aside(turn)
-            if turn.pending is not None:
-                await self._pending.keep_answer(turn.pending, replies, partial=partial)
-        await answering
+        if turn.pending is not None:
+            kept = not replies or await self._pending.keep_answer(turn.pending, replies, partial=partial)
+            turn.answer_waits = kept
 
     async def _set_aside(self, turn: ChatTurn) -> None:
         """Keep a turn among the pending ones until its answer is there."""
@@ -231,22 +267,47 @@ class ChatTurns:
     async def _follow(self, owner: str, request: ChatRequest) -> ClientPlace | None:
         if time.monotonic() < self._down_until:
             raise StoreProblem("the stories could not be reached a moment ago")
-        if self._pending.count:
-            await self.catch_up()  # what came before comes first
-        return await self._recognising.follow(request.client_request(owner), request.make_story_name())
+        listed = request.client_request(owner)
+        if shows_newest_only(listed) and self._pending.holds_story(owner, request.story):
+            raise StoreProblem("what was said before in this story still waits")
+        return await self._recognising.follow(listed, request.make_story_name())
 
     async def catch_up(self) -> None:
-        """Follow the pending turns, oldest first, up to the first whose answer is still on its way."""
-        async with self._catching_up:
-            for turn in await self._pending.read_all():
-                if turn.id in self._unanswered:
-                    break
-                listed, name = turn.request.client_request(turn.owner), turn.request.make_story_name()
-                place = await self._recognising.follow(listed, name, only_adding=True)
-                if place and turn.replies:
-                    await self._recognising.answer(place, turn.replies, partial=turn.partial)
-                await self._pending.remove(turn.id)
+        """Bring in pending turns beside the traffic, some at a time, and find out whether turns can be kept again. What
+        was said after them may be in its story already: the order makes no difference."""
+        await self._pending.take_over()
+        if self.unsaved and await self._pending.has_room():
+            self.unsaved = False
+        keys = sorted(self._pending.list_keys(), key=self._failures.__getitem__)  # one that fails holds up no other
+        open_turns = [key.turn for key in keys if key in self._unanswered]
+        open_stories = {(turn.owner, turn.story) for turn in open_turns if turn.story}
+        ready = [key for key in keys if key not in self._unanswered]
+        ready = [key for key in ready if (key.turn.owner, key.turn.story) not in open_stories]
+        for key in ready[:MOST_BROUGHT_IN]:
+            began = time.monotonic()
+            await self._bring_in(key)
             self._down_until = 0.0
+            await asyncio.sleep(time.monotonic() - began)  # so that at least half of the time is left for others
+
+    async def _bring_in(self, key: PendingKey) -> None:
+        turn = await self._pending.read(key)
+        if turn is None:
+            return
+        listed = replace(turn.request.client_request(turn.owner), said_at=turn.said_at)
+        name = turn.request.make_story_name()
+        try:
+            await bring_in(
+                self._recognising, listed, name, turn.replies, partial=turn.partial, answered_at=turn.answered_at
+            )
+        except BadInput as error:
+            log.warning("A turn that waited cannot be remembered: %s", error)
+            await self._pending.put_aside(key)
+        except Exception:
+            self._failures[key] += 1
+            raise
+        else:
+            await self._pending.remove(key)
+        self._failures.pop(key, None)
 
     def _start(self, work: Coroutine[Any, Any, Done]) -> asyncio.Task[Done]:
         task = asyncio.create_task(work)

@@ -27,7 +27,7 @@ from previously.folds.conversation.pins import find_newest_request
 from previously.recognition.client_list import ClientMessage
 from previously.recognition.commands import find_command_messages
 from previously.recognition.undo_postprocessing import split_single_text
-from previously.runtime.follow_client import ClientPlace
+from previously.runtime.find_story import ClientPlace
 from previously.server.chat_request import ChatRequest
 from previously.story.story import Story
 from previously.view.render import PlacedMessage, ViewPart, place_messages

@@ -15,7 +15,8 @@ from previously.core.messages import Draft, Message, Role, Text
 from previously.core.path import Splice
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask
-from previously.runtime.follow_client import PARTIAL, ClientFollower, ClientPlace
+from previously.runtime.find_story import ClientPlace
+from previously.runtime.follow_client import PARTIAL, ClientFollower
 from previously.runtime.story_settings import StorySettings
 from previously.story.access import StoryAccess
 from previously.story.presence import PresenceEdits
@@ -468,16 +469,6 @@ async def test_nobody_leaves_twice_or_enters_who_is_there(desk: Desk) -> None:
 
 def presence_in(desk: Desk, place: ClientPlace) -> PresenceEdits:
     return PresenceEdits(StoryAccess(desk.store, place.key, StorySettings((), "{}")))
-
-
-async def test_what_a_client_sends_late_takes_nothing_away(desk: Desk) -> None:
-    await desk.said(*TOLD)
-    listed = ClientRequest("me", heard(*FRONT, *HI), streams=True)
-    assert await desk.recognising.follow(listed, "late", only_adding=True) is None
-    more = ClientRequest("me", heard(*FRONT, *TOLD, "a Good.", "u More."), streams=True)
-    place = await desk.recognising.follow(more, "late", only_adding=True)
-    assert place is not None
-    assert await desk.path(place) == [*TOLD, "a Good.", "u More."]
 
 
 async def test_holding_tells_which_stories_hold_most_the_newest_first(store: VerbStore) -> None:

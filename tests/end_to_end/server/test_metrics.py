@@ -50,7 +50,7 @@ def test_a_new_server_has_counted_nothing() -> None:
     samples = parsed(Metrics().text())
     assert samples["previously_turns_total"] == 0
     assert samples["previously_open_streams"] == 0
-    assert samples["previously_spool_length"] == 0
+    assert samples["previously_waiting_turns"] == 0
 
 
 def test_counts() -> None:
@@ -62,13 +62,13 @@ def test_counts() -> None:
     metrics.requests.add(route="/", status=401)
     metrics.open_streams.add(2)
     metrics.open_streams.add(-1)
-    metrics.spool.ask = lambda: 7
+    metrics.waiting.ask = lambda: 7
     samples = parsed(metrics.text())
     assert samples["previously_turns_total"] == 1_234_567
     assert samples['previously_requests_total{route="/v1/chat/completions",status="200"}'] == 2
     assert samples['previously_requests_total{route="/",status="401"}'] == 1
     assert samples["previously_open_streams"] == 1
-    assert samples["previously_spool_length"] == 7
+    assert samples["previously_waiting_turns"] == 7
     assert metrics.requests.value(route="/", status=401) == 1
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from previously.core.digests import match_key
 from previously.core.messages import Message, Role, Text
-from previously.runtime.follow_client import ClientFollower, ClientPlace
+from previously.runtime.find_story import ClientPlace
+from previously.runtime.follow_client import ClientFollower
 from previously.server.chat_request import parse_chat_request
 from previously.storage.store import StoryKey
 from tests.contract.storage.verbs import SqliteVerbs, VerbStore

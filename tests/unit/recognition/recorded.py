@@ -20,7 +20,8 @@ from typing import Any
 
 from previously.core.messages import ToolCall
 from previously.recognition.client_list import Ask
-from previously.runtime.follow_client import ClientFollower, ClientPlace
+from previously.runtime.find_story import ClientPlace
+from previously.runtime.follow_client import ClientFollower
 from previously.server.chat_request import ChatRequest, parse_chat_request
 from previously.server.turn import make_replies
 from previously.wire.reasoning import split_reasoning
