@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import tempfile
@@ -24,6 +25,7 @@ from previously.formats.conversations import read_conversation
 from previously.formats.files import open_document
 from previously.formats.scene_memories import migrate
 from previously.runtime.prompts import load_prompt
+from previously.server.pending_turns import PendingTurns
 from previously.settings import resolve
 from previously.settings_file import find_effective
 from tests.fuzz.mutations import Sample
@@ -42,6 +44,7 @@ from tests.fuzz.samples import (
     SILLYTAVERN,
     SWE_AGENT,
     TEXTS,
+    WAITING,
 )
 from tests.fuzz.target import FuzzInput, Target, check
 
@@ -76,6 +79,7 @@ def list_importers() -> list[Target]:
         Target("file: scene memory", _read_scene, SCENES),
         Target("file: settings", _read_settings, SETTINGS),
         Target("file: prompt", _read_prompt, PROMPTS),
+        Target("file: waiting turns", _read_waiting, WAITING),
     ]
 
 
@@ -247,3 +251,27 @@ def _read_settings(given: FuzzInput) -> None:
 def _read_prompt(given: FuzzInput) -> None:
     given.write("combine.md")
     load_prompt("combine", given.folder)
+
+
+@cache
+def _runner() -> asyncio.Runner:
+    return asyncio.Runner()
+
+
+def _read_waiting(given: FuzzInput) -> str | None:
+    """Take over what a server that died has left; what cannot be read is put aside, and nothing is lost silently."""
+    folder = given.folder / "waiting"
+    folder.mkdir(exist_ok=True)
+    for left in folder.iterdir():
+        left.unlink()
+    given.write("waiting/1-00.jsonl")
+
+    async def take_over() -> int:
+        pending = PendingTurns(folder, 10_000_000)
+        await pending.take_over()
+        turns = [await pending.read(key) for key in pending.list_keys()]
+        await pending.close()
+        return sum(turn is not None for turn in turns)
+
+    read = _runner().run(take_over())
+    return None if read else "No turn could be read."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from functools import cache, partial
+from random import Random
 from typing import Any, cast
 
 import uvicorn
@@ -207,7 +208,7 @@ def list_requests() -> list[Target]:
 
 def _read_request(interface: Interface, given: FuzzInput) -> None:
     """Read a request; what was read can be looked up, named, stored and sent on."""
-    headers = {name: given.chance.choice(ODD_TEXTS)[:50] for name in HEADERS if given.chance.random() < 0.1}
+    headers = {name: _pick_header(given.chance) for name in HEADERS if given.chance.random() < 0.1}
     request = parse_chat_request(given.content, headers, interface)
     check(len(request.drafts) == len(request.messages), "a message became none or two")
     asked = request.client_request("ann")
@@ -221,6 +222,11 @@ def _read_request(interface: Interface, given: FuzzInput) -> None:
     for raw, draft in zip(request.messages, request.drafts, strict=True):
         interface.rewrite_raw(raw, draft.message)
     json.loads(write_body(request, request.messages))
+
+
+def _pick_header(chance: Random) -> str:
+    """Return the value of a header as a server sees it: bytes, taken for Latin-1."""
+    return chance.choice(ODD_TEXTS)[:50].encode("utf-8", "surrogatepass").decode("latin-1")
 
 
 def _read_head(given: FuzzInput) -> None:

@@ -246,3 +246,13 @@ SETTINGS = [
 PROMPTS = [
     Sample.of("You join summaries in {{length}}.\n\n=== user ===\n{{summaries}}\n{{hint}}\n=== form ===\nx\n"),
 ]
+
+_ASKED = {
+    "id": 1, "owner": "ann", "story": "Mill", "named": True, "kind": None, "dialect": "chat", "at": "2026-01-01T00:00",
+    "names": ["Finn", "Ada", ["Finn", "Tess"]], "body": {"model": "m", "messages": CHAT[:3]},
+}  # fmt: skip
+WAITING = [
+    Sample.of([_ASKED, {"answers": 1, "replies": [[CHAT[2]]], "partial": True, "at": "t"}, {**_ASKED, "id": 2}]),
+    Sample.of([_ASKED, {"done": 1}, {**_ASKED, "id": 3, "dialect": "messages", "body": {"messages": BLOCKS}}]),
+]
+"""Lines of waiting turns as versions up to 0.1 wrote them: with a checksum, that would be the only fault."""

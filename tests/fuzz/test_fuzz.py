@@ -18,11 +18,14 @@ from previously.core.json_values import parse_json
 from previously.folds.cast import read_cast_answer
 from previously.folds.checks import Accepted
 from previously.folds.json_answer import find_object
+from previously.folds.prompts.templates import parse_template
 from previously.formats import read_story
 from previously.formats.scene_memories import migrate
 from previously.lore.entry import KeyedEntry, find_problems
 from previously.lore.keys import LONGEST_PATTERN, Comparison, prepare_key
 from previously.models.server_facts import find_listed_window
+from previously.server.chat_request import parse_chat_request
+from previously.server.pending_turns import PendingTurns
 from previously.wire.errors import Redaction
 from previously.wire.interface import RESPONSES
 from tests.fuzz.answers import FOLDS
@@ -155,6 +158,33 @@ def test_a_fact_of_blank_lines_is_read_in_time(monkeypatch: pytest.MonkeyPatch) 
 def test_a_dash_inside_a_fact_stays() -> None:
     answer = read_cast_answer('{"add": ["Bram left - at night"]}')
     assert getattr(answer, "add", None) == ("Bram left - at night",)
+
+
+def test_a_new_story_is_named_by_what_can_be_shown() -> None:
+    body = {"messages": [{"role": "user", "content": "Hi."}], "chat_meta": {"char": "Fi\u202enn\u001b[2J"}}
+    name = parse_chat_request(json.dumps(body).encode(), {}).make_story_name()
+    assert name.startswith("Fi nn [2J ") and name.isprintable()
+
+
+def test_a_prompt_is_refused_in_a_short_sentence() -> None:
+    text = "{{hint}}{{" + "x" * 5_000 + "}}\n=== user ===\n"
+    with pytest.raises(BadInput, match="has an unknown") as refusal:
+        parse_template("combine", text, ["hint"])
+    assert len(str(refusal.value)) < 300
+
+
+async def test_a_waiting_answer_that_is_no_message_is_put_aside(tmp_path: Path) -> None:
+    asked = {"id": 1, "owner": "ann", "story": None, "names": [None, None, []]}
+    asked["body"] = {"messages": [{"role": "user", "content": "Hi."}]}
+    lines = [asked, {"answers": 1, "replies": [["text"]]}]
+    (tmp_path / "1-00.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n", "utf-8")
+    pending = PendingTurns(tmp_path, 1_000_000)
+    await pending.take_over()
+    (key,) = pending.list_keys()
+    assert await pending.read(key) is None
+    assert not pending.list_keys()
+    await pending.close()
+    assert [name for name in os.listdir(tmp_path) if name.endswith(".damaged")]
 
 
 def test_an_item_of_any_type_is_read() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from previously.core.errors import BadInput
-from previously.core.json_values import clean, kind, parse_json
+from previously.core.json_values import kind, parse_json
 from previously.core.messages import Draft, Role, Text, clean_draft
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
@@ -101,7 +101,10 @@ class ChatRequest:
         same name."""
         names = self.client_list.names
         who = ", ".join(names.members) or names.character or "Chat"
-        who = " ".join(clean(who)[0].split())[:_LONGEST_CAST] or "Chat"
+        who = (
+            " ".join("".join(letter if letter.isprintable() else " " for letter in who).split())[:_LONGEST_CAST]
+            or "Chat"
+        )
         return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"
 
 
