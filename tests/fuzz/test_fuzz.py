@@ -184,7 +184,7 @@ async def test_a_waiting_answer_that_is_no_message_is_put_aside(tmp_path: Path) 
     assert await pending.read(key) is None
     assert not pending.list_keys()
     await pending.close()
-    assert [name for name in os.listdir(tmp_path) if name.endswith(".damaged")]
+    assert "text" in (tmp_path / "1-00.jsonl.damaged").read_text("utf-8")
 
 
 def test_an_item_of_any_type_is_read() -> None:
