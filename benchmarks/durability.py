@@ -158,9 +158,9 @@ def measure_opening(messages: int) -> dict[str, Any]:
 
 def _killed_copy(path: Path, killed: Path) -> int:
     """What is left of the file when a process dies with a WAL that was never folded in; the size of that."""
-    import apsw
+    from previously.storage.sqlite.page_checksums import connect
 
-    connection = apsw.Connection(str(path))
+    connection = connect(str(path))
     connection.pragma("wal_autocheckpoint", 0)
     connection.pragma("journal_mode", "wal")  # it was one file again when the last connection was closed
     connection.execute("UPDATE entry SET hidden = 1 WHERE id % 40 = 0")

@@ -310,7 +310,7 @@ def default_place(environment: Mapping[str, str] | None = None, platform: str = 
         base = Path(known.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     folder = base / "previously"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreProblem(f"{folder} cannot be made: {error.strerror}; name a file with --db.") from error
     return folder / "stories.db"

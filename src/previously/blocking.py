@@ -112,6 +112,7 @@ class BlockingMemory:
     ) -> None:
         """Open the stories at `where`, as `Memory.open` does."""
         _no_loop_here("await Memory.open(...)")
+        self._is_closed = False
         self._runner = asyncio.Runner()
         try:
             opening = Memory.open(where, owner=owner, settings=settings, model=model, prompts=prompts, writer=writer)
@@ -120,14 +121,21 @@ class BlockingMemory:
             self._runner.close()
             raise
 
-    def story(self, name: str, *, create: bool = True) -> BlockingStory:
+    def story(self, name: str, *, create: bool = True, window_tokens: int | None = None) -> BlockingStory:
         """Return the story of that name, as `Memory.story` gives it."""
         from previously.blocking import BlockingStory  # made on demand
 
-        return BlockingStory(self._run(self._inner.story(name, create=create)), self._run)
+        return BlockingStory(self._run(self._inner.story(name, create=create, window_tokens=window_tokens)), self._run)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run it to its end. The runner is given nothing back: it would write out what it is given at every call."""
+        try:
+            _no_loop_here("Memory")
+            if self._is_closed:
+                raise PreviouslyError("These stories are closed: open them again.")
+        except PreviouslyError:
+            work.close()  # or Python warns that nobody waited for it
+            raise
         results: list[T] = []
 
         async def run() -> None:
@@ -137,7 +145,11 @@ class BlockingMemory:
         return results[0]
 
     def close(self) -> None:
-        """Give back what is held open."""
+        """Give back what is held open. A second time there is nothing to give back."""
+        if self._is_closed:
+            return
+        _no_loop_here("Memory")
+        self._is_closed = True
         try:
             self._runner.run(self._inner.close())
         finally:

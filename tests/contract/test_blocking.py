@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import inspect
+from pathlib import Path
 
-from previously import BlockingMemory
+import pytest
+
+from previously import BlockingMemory, PreviouslyError
 from previously.app import Memory
 from previously.blocking import NOT_BLOCKING, BlockingStory
 from previously.story.story import Story
@@ -31,3 +36,35 @@ def test_a_twin_blocks_and_has_the_words_of_the_method() -> None:
         story = memory.story("s")
         assert story.add("user", "Hello.").messages == 1
         assert [item.entry.message.text for item in story.messages()] == ["Hello."]
+
+
+def test_a_story_is_opened_with_a_window(tmp_path: Path) -> None:
+    with BlockingMemory(tmp_path / "stories.db") as memory:
+        assert memory.story("tale", window_tokens=4_096).name == "tale"
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_closed_says_so_and_may_be_closed_again(tmp_path: Path) -> None:
+    memory = BlockingMemory(tmp_path / "stories.db")
+    story = memory.story("tale")
+    memory.close()
+    memory.close()
+    for ask in (story.messages, memory.stories):
+        with pytest.raises(PreviouslyError, match="closed"):
+            ask()
+    gc.collect()  # a coroutine that nobody waited for would warn now
+
+
+@pytest.mark.filterwarnings("error")
+def test_inside_an_event_loop_the_other_front_is_named(tmp_path: Path) -> None:
+    memory = BlockingMemory(tmp_path / "stories.db")
+    story = memory.story("tale")
+
+    async def work() -> None:
+        for ask in (story.messages, memory.close):
+            with pytest.raises(PreviouslyError, match="use `Memory` instead"):
+                ask()
+
+    asyncio.run(work())
+    gc.collect()
+    memory.close()

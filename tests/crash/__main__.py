@@ -25,6 +25,7 @@ from tests.crash.breaking_disks import KINDS, Trouble, break_many, break_once
 from tests.crash.cutting_power import Recording, cut_many, cuts, recorded
 from tests.crash.damaging_files import Damage, damage_many, damage_once
 from tests.crash.disk import When
+from tests.crash.flipping_bits import Flip, flip_many, flip_once
 from tests.crash.harness import Aftermath
 from tests.crash.killing import Play, Tally
 
@@ -36,6 +37,10 @@ ON_POSTGRES = 0.3
 
 MUTATED = 0.02
 """The part of all states that is spent on stores that are not safe: those are found out soon."""
+
+DAMAGED = 0.25
+"""The part of all flips after which the store is asked what no reader asks, and added to; the others are looked at as
+readers look."""
 
 GO_ON_EVERY = 10
 """To play on from a state takes seven times as long as to look at it."""
@@ -58,7 +63,7 @@ def main() -> int:
     total = _total(tallies)
     green = [name for name, found in report.get("unsafe_stores", {}).items() if not found["found"]]
     wrong = sum(tally.problems.total() for tally in tallies.values())
-    wrong += report["damaged_files"]["wrong"] if "damaged_files" in report else 0
+    wrong += sum(report[name]["wrong"] for name in ("damaged_files", "flipped_bits") if name in report)
     report |= {"total": total, "ok": not wrong and not green, "seconds": round(time.monotonic() - began)}
     print(json.dumps(report, indent=2) if asked.json else _table(report))  # noqa: T201
     for name in green:
@@ -100,8 +105,11 @@ def _crashes(asked: argparse.Namespace, report: dict[str, Any]) -> dict[str, Tal
     if asked.errors:
         tallies["failing disks"] = _noted(_broken_disks(asked, again))
     if asked.flips:
-        line, progress = again + "{damage}", _progress("damaged files", asked.flips)
-        report["damaged_files"] = damage_many(_play(asked, 1), asked.flips, seed, line, progress).as_json()
+        line, progress = again + "{damage}", _progress("flipped bits", asked.flips)
+        report["flipped_bits"] = flip_many(asked.flips, seed, line, progress).as_json()
+        damages = max(1, round(asked.flips * DAMAGED))
+        progress = _progress("damaged files", damages)
+        report["damaged_files"] = damage_many(_play(asked, 1), damages, seed, line, progress).as_json()
     report["crashes"] = {name: tally.as_json() for name, tally in tallies.items()}
     return tallies
 
@@ -195,6 +203,9 @@ def _table(report: dict[str, Any]) -> str:
         lines += [f"    {kind:<44}{count:>7}" for kind, count in tally["by_kind"].items()]
     for name, found in report.get("unsafe_stores", {}).items():
         lines += ["", f"{name}: {found}"]
+    if flipped := report.get("flipped_bits"):
+        lines += ["", f"flipped bits: {flipped['flips']}, wrong: {flipped['wrong']}"]
+        lines += [f"    {kind:<60}{count:>7}" for kind, count in flipped["by_outcome"].items()]
     if damaged := report.get("damaged_files"):
         lines += ["", f"damaged files: {damaged['damages']}, errors: {damaged['raw_errors'] or 'none'}"]
         lines += [f"    {kind:<60}{count:>7}" for kind, count in damaged["by_outcome"].items()]
@@ -231,6 +242,8 @@ def _once(kind: str, rest: list[str], asked: argparse.Namespace) -> Aftermath:
             return Aftermath([("power cut", fault) for fault in found.faults])
         case "disk", [count, at, number]:
             return break_once(_play(asked, int(count)), Trouble(int(at), *KINDS[int(number)]))[2]
+        case "bit", [name, offset, bit]:
+            return flip_once(Flip(name, int(offset), int(bit)))
         case "flip" | "cut" | "gone", [name, offset, bit]:
             return damage_once(_play(asked, 1), Damage(name, kind, int(offset), int(bit)))
         case _:

@@ -1,8 +1,8 @@
 """Damaged files: a bit flipped in each page, the end cut off, the WAL damaged or missing.
 
-A damaged file is refused with `StoreProblem`, or answers right. SQLite keeps no checksums of its pages, so a bit of a
-text can change unseen: such answers are counted apart. Never is there another error, and never is a file that was only
-looked at changed.
+A damaged file is refused with `StoreProblem`, or answers right. A WAL whose end is missing is one that ends there: then
+the answers are those of an earlier state. Never is there another answer or another error, and never is a file that was
+only looked at changed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from previously.core.errors import PreviouslyError
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
 from tests.contract.storage.verbs import SqliteVerbs, VerbStore
+from tests.crash.flipping_bits import find_last_change
 from tests.crash.harness import (
     Aftermath,
     Ended,
@@ -48,7 +49,7 @@ REFUSED, RIGHT, EARLIER, SILENT, SEEN, RAW, CHANGED = (
     "raw error",
     "changed by looking",
 )
-WRONG = (RAW, CHANGED)
+WRONG = (SILENT, SEEN, RAW, CHANGED)
 """What must never be."""
 
 Files = dict[str, bytes]
@@ -162,7 +163,7 @@ async def outcome(play: Play, damage: Damage, files: Files, folder: Path) -> tup
         earlier = all(
             any(not _different(one, then) for then in right) for one, right in zip(said, play.expected, strict=True)
         )
-        if earlier and damage.name == WAL:
+        if earlier and damage.name == WAL and (damage.how != "flip" or damage.offset >= find_last_change(files[WAL])):
             return EARLIER
         return SEEN if await verified(store, play.stories) else SILENT
 

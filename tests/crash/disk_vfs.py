@@ -33,6 +33,7 @@ from typing import Any
 
 import apsw
 
+from previously.storage.sqlite.page_checksums import VFS, connect
 from tests.crash.disk import Disk, Of, Point, Refused, What
 
 _NUMBERS = count()
@@ -84,13 +85,16 @@ class _Methods(Structure):
 
 @contextmanager
 def in_place(disk: Disk) -> Iterator[None]:
-    """Every connection opened inside, and closed inside, is to this disk."""
+    """Every connection opened inside, and closed inside, is to this disk: those that check pages pass them on to it."""
     default = apsw.vfs_names()[0]
     between = _Between(disk)
     apsw.set_default_vfs(between.name)
+    checking, below = _find_vfs(VFS), addressof(between.below)
+    checking.data = addressof(between.vfs)
     try:
         yield
     finally:
+        checking.data = below
         apsw.set_default_vfs(default)
         apsw.unregister_vfs(between.name)
 
@@ -101,28 +105,28 @@ class _Between:
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
         self.name = f"misbehaving-{next(_NUMBERS)}"
-        self._below = _default_vfs()
+        self.below = _find_vfs("")
         self._files: dict[int, tuple[Of, str]] = {}
         self._methods: dict[int, _Methods] = {}
         """The replaced methods of a file by the address of its own."""
         self._to_sync: set[int] = set()
         """Files whose first sync syncs their folder too."""
-        vfs = _Vfs.from_buffer_copy(self._below)
-        vfs.name = self.name.encode()
-        vfs.open, vfs.delete = _OPEN(_safe(self._open)), _DELETE(_safe(self._delete))
-        self._below.next = addressof(vfs)  # now it can be found by its name, and registered by SQLite itself
-        _KEPT.extend((self, vfs))
+        self.vfs = _Vfs.from_buffer_copy(self.below)
+        self.vfs.name = self.name.encode()
+        self.vfs.open, self.vfs.delete = _OPEN(_safe(self._open)), _DELETE(_safe(self._delete))
+        self.below.next = addressof(self.vfs)  # now it can be found by its name, and registered by SQLite itself
+        _KEPT.append(self)
 
     def _open(self, _: int, name: int | None, file: int, flags: int, out: int) -> int:
         of = next((of for flag, of in _FLAGS.items() if flags & flag), None)
         if name is None or of is None:
-            return int(self._below.open(addressof(self._below), name, file, flags, out))
+            return int(self.below.open(addressof(self.below), name, file, flags, out))
         path = string_at(name).decode()
         doing: AbstractContextManager[None] = nullcontext()
-        if flags & apsw.SQLITE_OPEN_CREATE and not Path(path).exists():
+        if flags & apsw.SQLITE_OPEN_CREATE and not _is_there(Path(path), of):
             doing = self._disk.doing(Point(What.CREATE, of, path))
         with doing:
-            _done(self._below.open(addressof(self._below), name, file, flags, out))
+            _done(self.below.open(addressof(self.below), name, file, flags, out))
         self._files[file] = of, path
         if of is not Of.DATABASE:
             self._to_sync.add(file)  # so does SQLite's own code for Unix
@@ -144,7 +148,7 @@ class _Between:
         path = name.decode()
         of = Of.WAL if path.endswith("-wal") else Of.JOURNAL
         with self._disk.doing(Point(What.DELETE, of, path, folder_too=bool(folder_too))):
-            return _done(self._below.delete(addressof(self._below), name, folder_too))
+            return _done(self.below.delete(addressof(self.below), name, folder_too))
 
     def _read(self, own: _Methods, file: int, data: int, size: int, offset: int) -> int:
         with self._disk.doing(Point(What.READ, *self._files[file], offset, size=size)):
@@ -169,14 +173,22 @@ class _Between:
         return 0
 
 
-def _default_vfs() -> _Vfs:
-    connection = apsw.Connection(":memory:")
+def _find_vfs(name: str) -> _Vfs:
+    """The VFS of that name, or the default one."""
+    if name == VFS:
+        connect(":memory:", apsw.SQLITE_OPEN_READWRITE).close()  # loads it
+    connection = apsw.Connection("", vfs=name or None)
     address = c_void_p()
     assert connection.file_control("main", apsw.SQLITE_FCNTL_VFS_POINTER, addressof(address))
     connection.close()
     found = cast(address, POINTER(_Vfs)).contents
     assert found.version >= 3, "SQLite 3.7.6 and newer"
     return found
+
+
+def _is_there(path: Path, of: Of) -> bool:
+    """Return whether a file was made before SQLite opens it. An empty database was made for it, to have its mode."""
+    return path.exists() and (of is not Of.DATABASE or path.stat().st_size > 0)
 
 
 def _done(code: int) -> int:

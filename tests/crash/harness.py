@@ -26,6 +26,7 @@ from unittest import mock
 import apsw
 
 from previously.core.errors import StoreProblem
+from previously.storage.sqlite.page_checksums import connect
 from tests.contract.storage.verbs import VerbStore
 from tests.crash.oracle import Answers, Verdict, answers, different, judged
 from tests.crash.scenario import Do, Story, Told, play
@@ -263,7 +264,7 @@ def _problem(step: str, raised: Exception) -> tuple[str, str]:
 
 def unsound(path: Path) -> list[str]:
     """What is wrong with a closed SQLite file by itself, whatever should be in it."""
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(str(path), apsw.SQLITE_OPEN_READWRITE)
     try:
         rows = [str(row) for (row,) in connection.execute("PRAGMA integrity_check")]
     except apsw.Error as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from previously.storage.sqlite.page_checksums import connect
 from tests.crash.disk import Disk, FailingDisk, Fault, RecordingDisk, SlowDisk
 from tests.crash.disk_vfs import in_place
 from tests.crash.power_loss import (
@@ -45,6 +46,7 @@ def rows(connection: apsw.Connection) -> int:
 
 
 def test_a_disk_that_is_told_nothing_only_counts(tmp_path: Path) -> None:
+    connect(str(tmp_path / "other.db")).close()  # loads the one that checks pages
     before, disk = apsw.vfs_names(), Disk()
     with connected(tmp_path / "a.db", disk) as connection:
         connection.execute("CREATE TABLE t (x); INSERT INTO t VALUES (1)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.goldens.normal_form import LONG_LIST, hash_of
+from tests.goldens.normal_form import LONG_LIST, hash_of, remove_mark
 
 MARKER = "<memory>"
 FOLLOWS = "<follows memory>"
@@ -142,6 +142,7 @@ class Apart:
         return self._of_shown(place, value) if isinstance(value, str) else value
 
     def _of_shown(self, place: str, text: str) -> str:
+        text = remove_mark(text)
         if match := _RECALLED.match(text):
             self.kept[f"{place} recalled"] = measured(match[0])
             text = RECALLED + text[match.end() :]

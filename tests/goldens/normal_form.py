@@ -38,6 +38,7 @@ STORY_YEARS = ("2025-", "2026-04")
 _ID_IN_TEXT = re.compile(r"\b(version|pin) (\d+)")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:\+00:00|Z)")
 _MARK = re.compile(r"<[a-z_]+(?: memory| \d+)?>")
+_DRAWN = re.compile(r"(</?recalled) [a-z]{10}>")
 _STAMP = re.compile(r"\d{8}-\d{6}")
 
 LONG_LIST = 24
@@ -54,6 +55,11 @@ def hash_of(value: object) -> str:
     return sha256(json.dumps(value, sort_keys=True, ensure_ascii=True).encode()).hexdigest()[:12]
 
 
+def remove_mark(text: str) -> str:
+    """Return a text without the letters of a story's mark, which are drawn."""
+    return _DRAWN.sub(r"\1>", text)
+
+
 def normalise(value: Any, directory: str) -> Any:
     """Return the value without ids, times, durations, keys and the place where it was made."""
     numbers: dict[str, str] = {}
@@ -62,7 +68,7 @@ def normalise(value: Any, directory: str) -> Any:
         return numbers.setdefault(row, f"<id {len(numbers) + 1}>")
 
     def cleaned(text: str) -> str:
-        text = text.replace(directory, "<directory>")
+        text = remove_mark(text.replace(directory, "<directory>"))
         text = _ID_IN_TEXT.sub(lambda match: f"{match[1]} {numbered(match[2])}", text)
         text = _TIME.sub(lambda match: match[0] if match[0].startswith(STORY_YEARS) else "<time>", text)
         return _STAMP.sub("<stamp>", text)

@@ -47,7 +47,7 @@ def test_memory_is_set_apart_from_what_people_said() -> None:
     apart = Apart()
     body = {
         "system": "Be brief.\n\n# Previously in this story\n\nInes left.",
-        "said": "<recalled>\nX\n</recalled>\n\nAnd?",
+        "said": "<recalled abcdefghij>\nX\n</recalled abcdefghij>\n\nAnd?",
     }
     assert apart.of_body("here", body) == {"system": f"Be brief.\n\n{MARKER}", "said": f"{RECALLED}And?"}
     assert set(apart.kept) == {"here/system", "here/said recalled"}

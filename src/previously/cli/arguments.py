@@ -93,6 +93,14 @@ def is_on_server(ctx: typer.Context) -> bool:
     return "://" in str(ctx.obj or find_effective(os.environ)[0].get("PREVIOUSLY_DB", ""))
 
 
+def is_in_memory(ctx: typer.Context) -> bool:
+    """Return whether the stories are in no file at all, and gone with this process."""
+    from previously.app import IN_MEMORY
+    from previously.settings_file import find_effective
+
+    return str(ctx.obj or find_effective(os.environ)[0].get("PREVIOUSLY_DB", "")) == IN_MEMORY
+
+
 @contextmanager
 def open_memory(ctx: typer.Context) -> Iterator[BlockingMemory]:
     """The stories that --db, PREVIOUSLY_DB or the user's data folder hold, for whatever needs no model."""

@@ -10,6 +10,7 @@ import typer
 from previously.cli import output
 from previously.cli.arguments import AsJson, Story, open_memory, parse_position
 from previously.core.errors import BadInput
+from previously.core.exact_names import show_name
 
 if TYPE_CHECKING:
     from previously.runtime.forget import Destroyed, ToForget
@@ -85,7 +86,7 @@ def _describe_plan(plan: ToForget, keep_backups: bool) -> list[str]:
     for path in plan.backups:
         lines.append(f"{'It stays' if keep_backups else 'It would go'} in the backup {output.one_line(path)}.")
     lines += [f"A backup cannot be opened and may keep it: {output.one_line(path)}." for path in plan.missing]
-    lines += [f"The same story is here as {output.one_line(name)} too; that stays." for name in plan.copies]
+    lines += [f"The same story is here as {show_name(name)} too; that stays." for name in plan.copies]
     return lines
 
 

@@ -16,6 +16,7 @@ import typer
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, choose_model, open_memory
 from previously.core.errors import PreviouslyError
+from previously.core.exact_names import show_name
 
 
 def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
@@ -46,7 +47,7 @@ def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
         return
     from previously.cli.terminal import make_table
 
-    rows = [(info.name, info.active.messages, info.branches, info.active.name) for info in infos]
+    rows = [(show_name(info.name), info.active.messages, info.branches, info.active.name) for info in infos]
     console.print(make_table(("story", "messages", "branches", "active branch"), rows, left=("story", "active branch")))
 
 
@@ -131,6 +132,9 @@ def _check_settings(facts: dict[str, Any]) -> str:
     return f"{changed} of {len(settings)} are not the default; file: {facts['settings_file'] or 'none'}"
 
 
+_SHARED = "; other users of this machine can open it, `chmod 600 {}` keeps them out"
+
+
 def _check_place(facts: dict[str, Any], db: str | None) -> str:
     from previously.app import IN_MEMORY, default_place
     from previously.blocking import BlockingMemory
@@ -148,7 +152,10 @@ def _check_place(facts: dict[str, Any], db: str | None) -> str:
     if path.is_file():
         facts["size_bytes"] = path.stat().st_size
     size = f", {facts['size_bytes'] / 1_048_576:.1f} MB" if facts["size_bytes"] is not None else ""
-    return f"{shown} can be read and written: {output.count_nouns(facts['stories'], 'story')}{size}"
+    private = (
+        "" if os.name != "posix" or not path.is_file() or not path.stat().st_mode & 0o077 else _SHARED.format(path)
+    )
+    return f"{shown} can be read and written: {output.count_nouns(facts['stories'], 'story')}{size}{private}"
 
 
 def _check_extras(facts: dict[str, Any]) -> str:

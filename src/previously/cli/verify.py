@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, is_on_server, open_memory
+from previously.cli.arguments import AsJson, is_in_memory, is_on_server, open_memory
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def gc(
     from previously.app import GIVEN_UP_S
 
     with open_memory(ctx) as memory:
-        if shrink and not is_on_server(ctx):
+        if shrink and not is_on_server(ctx) and not is_in_memory(ctx):
             output.note("Giving space back: a file is written anew, and nobody else can write meanwhile.")
         taken = memory.gc(older_than_s=GIVEN_UP_S if older_than is None else older_than * 60.0, shrink=shrink)
     shrunk = shrink and taken.freed_bytes is not None
@@ -84,7 +84,9 @@ def gc(
     words = _list_garbage(taken)
     console.print(f"Taken away: {words}." if words else _say_nothing_taken(older_than), soft_wrap=True)
     if taken.freed_bytes is None:
-        if shrink:
+        if shrink and is_in_memory(ctx):
+            console.print("Stories in memory take no room on a disk.")
+        elif shrink:
             console.print(
                 "PostgreSQL uses free space again by itself (autovacuum). VACUUM FULL gives it back to the disk; that "
                 "is up to whoever runs the server.",

@@ -62,7 +62,10 @@ def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None,
         output.emit({"story": story, "old": older.id, "new": newer.id, "changes": runs})
         return
     console = output.console()
-    console.print(f"Version {older.id} to {newer.id}", style="bold")
+    if older.id == newer.id:
+        console.print(f"Version {newer.id}: there is none to compare it with.", style="bold", soft_wrap=True)
+    else:
+        console.print(f"Version {older.id} to {newer.id}", style="bold")
     marks = {ChangeKind.REMOVED: ("[-", "-]", "red"), ChangeKind.ADDED: ("{+", "+}", "green")}
     for change in changes:
         opening, closing, style = marks.get(change.kind, ("", "", ""))

@@ -36,19 +36,20 @@ _KINDS: dict[type[Part], bytes] = {
 
 def digest(message: Message) -> bytes:
     """Return the identity of a message: role, speaker, parts and given witnesses."""
-    state = blake2b(digest_size=SIZE, person=b"prev.digest.1")
-    state.update(_field(b"o", message.role.value))
+    fields = [_field(b"o", message.role.value)]
     if message.speaker is not None:
-        state.update(_field(b"s", message.speaker))
+        fields.append(_field(b"s", message.speaker))
     for part in message.parts:
         kind = _KINDS[type(part)]
+        if type(part) is Text:  # nearly all are, and every message that is shown is checked
+            fields.append(_field(kind, part.text))
+            continue
         for name, value in list_fields(part).items():
-            state.update(_field(b"x" if name == "status" else kind, value))
+            fields.append(_field(b"x" if name == "status" else kind, value))
     if message.witnesses is not None:
-        state.update(b"w%d;" % len(message.witnesses))  # nobody there differs from everyone there
-        for name in message.witnesses:
-            state.update(_field(b"n", name))
-    return state.digest()
+        fields.append(b"w%d;" % len(message.witnesses))  # nobody there differs from everyone there
+        fields.extend(_field(b"n", name) for name in message.witnesses)
+    return blake2b(b"".join(fields), digest_size=SIZE, person=b"prev.digest.1").digest()
 
 
 def _field(kind: bytes, text: str) -> bytes:

@@ -26,7 +26,7 @@ from previously.core.note import (
 from previously.core.patterns import lazy_pattern
 from previously.core.scripts import casefold
 from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, clip_words, judge, strip_reasoning
-from previously.text.voice import is_refusal
+from previously.text.voice import find_order, is_refusal
 
 EPISODE, RECAP = "EPISODE", "RECAP"
 THREADS, STATE, PRESENT, LEARNT, LORE, PLAYERS, WISHES, SCENES = (
@@ -73,6 +73,9 @@ _STATE = lazy_pattern(
 )
 _PRESENT = lazy_pattern(rf"(?P<at>{_NUMBERS})\s*[:：]\s*(?P<names>.*)", re.S)
 _LEARNT = lazy_pattern(rf"(?P<at>{_NUMBERS}){_GAP}(?P<names>[^:：]{{1,200}}?)\s*[:：]\s*(?P<text>.+)", re.S)
+_PART = lazy_pattern(r"[:：|]\s*|#\d+\s+")
+"""Stands before the words of a line."""
+
 _WITH_NUMBER = lazy_pattern(rf"(?P<at>{_NUMBERS}){_GAP}(?P<text>.+)", re.S)
 _ENDS_AT = lazy_pattern(rf"ends? (?:at|after|with){_GAP}(?P<at>{_NUMBERS})", re.I)
 _NUMBER = lazy_pattern(r"(\d+)(?:\s*(?:[-–—]|to)\s*[#＃№]?\s?(\d+))?")
@@ -177,11 +180,11 @@ class NoteReader:
 
     def read(self, sections: Sections) -> Note:
         return Note(
-            threads=self._threads(sections.items(THREADS)),
-            state=self._state(sections.items(STATE)),
+            threads=self._threads(self._drop_orders(sections.items(THREADS))),
+            state=self._state(self._drop_orders(sections.items(STATE))),
             present=self._present(sections.items(PRESENT)),
-            learnt=self._learnt(sections.items(LEARNT)),
-            lore=self._lore(sections.items(LORE)),
+            learnt=self._learnt(self._drop_orders(sections.items(LEARNT))),
+            lore=self._lore(self._drop_orders(sections.items(LORE))),
             players=self._players(sections.items(PLAYERS)),
             wishes=self._wishes(sections.items(WISHES)),
             scene_ends=self._ends(sections.items(SCENES)),
@@ -189,6 +192,16 @@ class NoteReader:
 
     def _drop(self, line: str, reason: str) -> None:
         self.dropped.append(f"{reason}: {line[:120]}")
+
+    def _drop_orders(self, lines: Sequence[str]) -> list[str]:
+        """Return the lines that order nothing. A player's wishes may: they are asked for as such."""
+        kept = []
+        for line in lines:
+            if any(map(find_order, _PART.split(line[:LONGEST_LINE]))):
+                self._drop(line, "it gives its reader an order")
+            else:
+                kept.append(line)
+        return kept
 
     def _numbers(self, text: str | None) -> list[int]:
         """Return the offsets of all messages that the numbers name, first and last of each range; those outside the

@@ -203,6 +203,9 @@ MOST_STEPS = 1_200
 MOST_INSTRUCTIONS = 6_000
 """The same in RE2's own program, where classes of Unicode letters are large."""
 
+MOST_FILTERED = 4_096
+"""Patterns that are filtered together: RE2 cannot compile a filter of 100,000, and one of these takes milliseconds."""
+
 _LITERAL = lazy_pattern(r"/(.+?)/([gimsuy]*)", re.DOTALL)
 _INNER_SLASH = lazy_pattern(r"(?<!\\)(?:\\\\)*/")
 _ESCAPE = lazy_pattern(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\c([A-Za-z])|\\(.)", re.DOTALL)
@@ -242,27 +245,34 @@ class RegexSet:
     # Its answer proves that the filter ran to its end: RE2 gives up without a word when it runs out of memory.
     _PROOF = "\x02the filter ran\x02"
 
-    __slots__ = ("_filter", "_patterns", "_places")
+    __slots__ = ("_filters", "_patterns", "_places")
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = tuple(patterns)
         self._places = {pattern: place for place, pattern in enumerate(self._patterns)}
-        self._filter = re2.Filter()
-        for pattern in (*self._patterns, self._PROOF):
-            self._filter.Add(pattern, _options())
-        self._filter.Compile()
+        self._filters = [self._compile(first) for first in range(0, len(self._patterns), MOST_FILTERED)]
+
+    def _compile(self, first: int) -> re2.Filter:
+        made = re2.Filter()
+        for pattern in (*self._patterns[first : first + MOST_FILTERED], self._PROOF):
+            made.Add(pattern, _options())
+        made.Compile()
+        return made
 
     def likely(self, text: str) -> Iterator[str]:
         """Yield the patterns that may occur in a text or in a part of it: all that do, and some that do not."""
-        places = self._filter.Match(text + self._PROOF, potential=True) or ()
-        proven = len(self._patterns) in places
-        for place in places if proven else range(len(self._patterns)):
-            if place < len(self._patterns):
-                yield self._patterns[place]
+        for number, made in enumerate(self._filters):
+            filtered = self._patterns[number * MOST_FILTERED : (number + 1) * MOST_FILTERED]
+            places = made.Match(text + self._PROOF, potential=True) or ()
+            proven = len(filtered) in places
+            for place in places if proven else range(len(filtered)):
+                if place < len(filtered):
+                    yield filtered[place]
 
     def first(self, pattern: str, text: str) -> int | None:
         """Return where a pattern first occurs in a text; None if it does not."""
-        match = self._filter.re(self._places[pattern]).search(text)
+        number, place = divmod(self._places[pattern], MOST_FILTERED)
+        match = self._filters[number].re(place).search(text)
         return None if match is None else int(match.start())
 
 

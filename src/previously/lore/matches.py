@@ -114,14 +114,15 @@ class KeyMatches:
         ready: dict[Comparison, tuple[PreparedText, list[int]]] = {}
         for segment in self.index.segments:
             keys: dict[SearchKey, int] = {}
-            for compared, automaton in ((Comparison.CASEFOLD, segment.casefold), (Comparison.EXACT, segment.exact)):
-                if automaton is None or not lines:
+            for compared, automata in ((Comparison.CASEFOLD, segment.casefold), (Comparison.EXACT, segment.exact)):
+                if not automata or not lines:
                     continue
                 if compared not in ready:
                     ready[compared] = _prepared(lines, compared, quirks=self.index.quirks)
                 text, starts = ready[compared]
                 at: dict[SearchKey, int] = {}
-                automaton.find(text, at)
+                for automaton in automata:
+                    automaton.find(text, at)
                 keys |= {key: _line_at(starts, place) for key, place in at.items()}
             yield segment, keys
 

@@ -30,8 +30,12 @@ from previously.recognition.undo_postprocessing import (
     undo_postprocessing,
 )
 
-USER, CHAT = "client_user", "client_chat"
-"""The names under which a story's header says whose conversation it is, and by what id the client knows it."""
+USER, CHAT, MEMORY_MARK = "client_user", "client_chat", "memory_mark"
+"""The names under which a story's header says whose conversation it is, by what id the client knows it, and which
+letters its recalled memory is marked with."""
+
+OWN_FIELDS = frozenset({USER, CHAT, MEMORY_MARK})
+"""The fields of a header that are ours; the rest is of the file that the story came from."""
 
 MOST_LOOKED_UP = 24
 """Messages of a list that are looked up in the store: enough to tell branches of one story apart, in one query."""
@@ -66,11 +70,11 @@ class ClientRequest:
     @property
     def whose(self) -> str:
         """A key that keeps the remembered lists of one conversation apart from others."""
-        return json.dumps([self.user, self.story]) if self.story else self.user
+        return json.dumps([self.user, self.story])
 
     def is_of(self, header: str) -> bool:
         """Return whether a story is the same user's, by what is kept beside it."""
-        return str(parse_header(header).get(USER, "")) == self.user
+        return bool(parse_header(header).get(USER, "") == self.user)
 
     def may_mean(self, header: str) -> bool:
         """Return whether a story can be meant: it is the user's, and the client does not know it by another id."""

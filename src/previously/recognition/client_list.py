@@ -7,7 +7,7 @@ is in exactly one of the three, and its place in the list is known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -137,6 +137,17 @@ def replace_text(message: Message, text: str) -> Message:
     """Return a message with other words; what it holds besides text stays."""
     others = tuple(part for part in message.parts if not isinstance(part, Text))
     return replace(message, parts=(Text(text), *others))
+
+
+def change_texts(client_list: ClientList, start: int, change: Callable[[str], str]) -> ClientList:
+    """Return the list with other words in its body, from a place on."""
+    body = [*client_list.body[:start], *(_change_text(piece, change) for piece in client_list.body[start:])]
+    return replace(client_list, body=tuple(body))
+
+
+def _change_text(piece: ClientMessage, change: Callable[[str], str]) -> ClientMessage:
+    parts = tuple(Text(change(part.text)) if isinstance(part, Text) else part for part in piece.message.parts)
+    return replace(piece, draft=replace(piece.draft, message=replace(piece.message, parts=parts)))
 
 
 def infer_ask(heard: ClientList, *, streams: bool, usual: frozenset[str] = frozenset(), known_last: bool = True) -> Ask:

@@ -220,7 +220,7 @@ async def _find_there(
     for name, new in names.items():
         if new in taken:
             whole = looked[name] if name in looked else await watch.during(source.look(name, watch.step))
-            if whole.digest == (await watch.during(target.look(new, watch.step))).digest:
+            if whole.digest == await _find_digest(target, new, watch):
                 there[name] = whole
             else:
                 others.append(new)
@@ -228,6 +228,14 @@ async def _find_there(
         first = f"{others[0]!r}" if len(others) == 1 else f"{others[0]!r} and {len(others) - 1} more"
         raise NameTaken(f"{target.place} has another story named {first}; nothing was written: {advice}.")
     return there
+
+
+async def _find_digest(stories: WholeStories, name: str, watch: CopyWatch) -> str:
+    """The digest of a story; none if it is damaged: then it is not the same as any other, and may be set aside."""
+    try:
+        return (await watch.during(stories.look(name, watch.step))).digest
+    except StoreProblem:
+        return ""
 
 
 async def _check_undamaged(source: WholeStories, stories: Collection[Whole]) -> None:
@@ -262,6 +270,10 @@ class CopiedStories(ABC):
     @abstractmethod
     def _whole(self) -> WholeStories:
         """The stories here; `BadInput` if they are of a kind that cannot be copied."""
+
+    @abstractmethod
+    def _keeps_backups(self) -> bool:
+        """Return whether backups are made here at all."""
 
     @abstractmethod
     def _new_file(self, path: Path) -> AbstractAsyncContextManager[WholeStories]:
@@ -299,6 +311,8 @@ class CopiedStories(ABC):
 
     async def backups(self) -> list[Backup]:
         """The backups that were made of these stories, the oldest first. Their files may be gone by now."""
+        if not self._keeps_backups():
+            return []
         return [made for made in await self._whole().backups() if made.path != THIS_FILE]
 
     async def restore(

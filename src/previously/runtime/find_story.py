@@ -14,13 +14,22 @@ from previously.core.digests import match_key
 from previously.core.errors import BadInput
 from previously.core.messages import Role
 from previously.core.path import OnPath
-from previously.recognition.choose_story import Candidate, ClientRequest, PathMatch, choose_lookup_keys, find_tail
-from previously.recognition.client_list import Ask, ClientList, ClientMessage
+from previously.recognition.choose_story import (
+    MEMORY_MARK,
+    Candidate,
+    ClientRequest,
+    PathMatch,
+    choose_lookup_keys,
+    find_tail,
+    parse_header,
+)
+from previously.recognition.client_list import Ask, ClientList, ClientMessage, change_texts
 from previously.recognition.last_lists import LastList, LastLists, NearStory, select_spoken
 from previously.recognition.undo_postprocessing import Prefill
 from previously.storage.store import BranchInfo, StoryInfo, StoryKey
 from previously.storage.tables import Tables
 from previously.storage.tables.snapshot import StoredSnapshot
+from previously.view.turn import BLOCK_BEGIN, remove_echoes
 
 MOST_HEADERS, MOST_STORIES, MOST_BRANCHES = 64, 4, 16
 """Stories that hold some of a list and are asked whose they are, those of them that are looked at, and branches of
@@ -98,7 +107,9 @@ class StoryFinder:
         if request.story:
             info = tables.stories.named(request.owner, request.story)
             if info and not request.is_of(tables.stories.kept(info.key, "header")):
-                raise BadInput("The story of that name is another user's.")
+                if info.active.messages or not request.user:
+                    raise BadInput("The story of that name is another user's.")
+                info = None  # it was made, and the process ended before it was written down whose it is
             if info or not request.adopts:
                 return self._match_near(tables, request, info.key, info.name, info.active.name) if info else None
         if not request.client_list.body:
@@ -178,6 +189,7 @@ class StoryFinder:
         start: int = 0,
     ) -> BranchMatch:
         """Hold the list from its `start` on against the path from its `first` on."""
+        request = _without_echoes(request, snapshot, start)
         last = self._last_lists.of(snapshot.key, snapshot.branch)
         match = PathMatch(request, known, last, first, start)
         sorted_list = match.sort()
@@ -186,6 +198,15 @@ class StoryFinder:
         candidate = match.decide(sorted_list, on_path[0].entry.message if on_path else None)
         branch = BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
         return BranchMatch(snapshot.key, name, branch, last, candidate)
+
+
+def _without_echoes(request: ClientRequest, snapshot: StoredSnapshot, start: int) -> ClientRequest:
+    """Return a request without what a model has repeated of its memory of a turn, as the reply to it was stored."""
+    heard = request.client_list
+    if not any(BLOCK_BEGIN in piece.message.text for piece in heard.body[start:]):
+        return request
+    mark = str(parse_header(snapshot.tables.stories.kept(snapshot.key, "header")).get(MEMORY_MARK, ""))
+    return replace(request, client_list=change_texts(heard, start, lambda text: remove_echoes(text, mark)))
 
 
 def hash_body(client_list: ClientList) -> list[int]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 from uuid import uuid4
 
+from previously.core.errors import StoreProblem
 from previously.core.marks import Mark, MarkKind
 from previously.core.snapshot import Snapshot, with_planned
 from previously.core.versions import NewVersion, Status, Version
@@ -66,15 +67,17 @@ async def renew_lease(ledger: FoldLedger) -> AsyncIterator[None]:
     async def renew() -> None:
         while True:
             await asyncio.sleep(LEASE_S / 3)
-            await ledger.take_lease()
+            with suppress(StoreProblem):  # the next time may be in time, and what is to be kept says what is wrong
+                await ledger.take_lease()
 
     renewal = asyncio.create_task(renew())
     try:
         yield
     finally:
         renewal.cancel()
-        with suppress(asyncio.CancelledError):
-            await renewal
+        await asyncio.wait([renewal])  # unlike waiting for it, this raises nothing of its own and hides no cancellation
+        if not renewal.cancelled():
+            renewal.exception()
 
 
 class StoryLedger:

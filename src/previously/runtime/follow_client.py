@@ -134,11 +134,10 @@ class ClientFollower:
         """Put a reply where the branch has changed: if others have answered, it is one of several replies there."""
 
         def write(tables: Tables) -> ClientPlace | None:
-            if also:
-                also(tables)
             snapshot = tables.snapshot(place.key, place.branch)
             at = snapshot.position_of(place.head) if place.head != NO_NODE else -1
             if at is None:
+                write_also(tables)
                 return None
             positions = tuple(position + at + 1 - place.messages for position in place.positions)
             now = replace(place, head=snapshot.head, messages=at + 1, positions=positions)
@@ -149,11 +148,16 @@ class ClientFollower:
                 last, whole = _continue(snapshot, now, drafts[0])
                 siblings = last.position, [whole]
             tables.writer.add_siblings(place.key, tables.branch(place.key, place.branch).line, [siblings])
+            write_also(tables)
             return None
+
+        def write_also(tables: Tables) -> None:
+            if also:
+                also(tables)
 
         now = await self._store.write(place.key, write)
         if now:  # nobody has answered yet
-            await self._put(now, drafts)
+            await self._put(now, drafts, also)
 
     async def _follow(self, request: ClientRequest, new_name: str) -> ClientPlace | None:
         near = self._finder.find_near(request)

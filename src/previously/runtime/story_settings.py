@@ -49,11 +49,17 @@ class StorySettings:
         return json.dumps({"version": USAGE_VERSION, "model": model, "samples": samples, "calibration": fitted})
 
     def change(self, own: str, assignments: Sequence[str]) -> str:
-        """The story's settings after `key=value` assignments, as a store keeps them; from now on they are in force."""
+        """Return the story's settings after `key=value` assignments, as a store keeps them; `BadInput` if they cannot
+        hold."""
         new = change_settings(json.loads(own), assignments)
-        self.in_force = self._resolved(new)
-        self.own = new
+        self._resolved(new)
         return json.dumps(new)
+
+    def put_in_force(self, own: str) -> Settings:
+        """Take settings that a store has kept for those of the story; return all that hold now."""
+        self.own = json.loads(own)
+        self.in_force = self._resolved(self.own)
+        return self.in_force
 
     def _resolved(self, own: dict[str, Any]) -> Settings:
         return resolve([*self._layers, Layer(Origin.STORY, own, "the story's own settings")])

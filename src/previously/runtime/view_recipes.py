@@ -172,7 +172,7 @@ def _replay(snapshot: Snapshot, asked: ViewRequest, kept: KeptRecipe, recipe: Re
     assert view is not None, "there is room for anything"
     turn = next((item for item in (*requests, *newest) if item.position == recipe.turn_position), None)
     passages = read_recalled(snapshot, recipe.recalled, None, dated=recipe.dated)
-    view = add_turn_memory(view, passages, turn, counter, recipe.lore)
+    view = add_turn_memory(view, passages, turn, counter, recipe.lore, mark=recipe.mark)
     return replace(
         view,
         budget_tokens=recipe.budget_tokens,

@@ -95,7 +95,7 @@ def make_view(moment: StoryMoment, asked: ViewRequest, at: str) -> MadeView:
     else:
         lore = _choose_lore(moment, read, stable.view, counted)
         recalled = _recall(moment, read, stable.view, counted, lore)
-    view = add_turn_memory(stable.view, recalled, read.turn, stable.counter, lore)
+    view = add_turn_memory(stable.view, recalled, read.turn, stable.counter, lore, mark=asked.mark)
     return _with_recipe(moment.snapshot, asked, stable, view, recalled, lore, at)
 
 
@@ -116,7 +116,7 @@ def make_view_before(moment: StoryMoment, asked: ViewRequest, position: int) -> 
     if read.turn:
         lore = _choose_lore(earlier, read, view, asked)
         recalled = _recall(earlier, read, view, asked, lore)
-        view = add_turn_memory(view, recalled, read.turn, asked.counter, lore)
+        view = add_turn_memory(view, recalled, read.turn, asked.counter, lore, mark=asked.mark)
     return replace(view, epoch="", fold_due=False)
 
 
@@ -132,7 +132,7 @@ def _build_stable(moment: StoryMoment, asked: ViewRequest) -> _Stable:
         if asked.recall_tokens:
             kept = read_recalled(moment.snapshot, earlier.recipe.recalled, asked.reader, dated=asked.dated)
     counter = earlier.counter or asked.counter
-    held_tokens = counter.tokens(render_block(kept, lore)) if kept or lore else 0
+    held_tokens = counter.tokens(render_block(asked.mark, kept, lore)) if kept or lore else 0
     counted = replace(asked, counter=counter, held_tokens=held_tokens)
     view, epoch = build_view(read.material, counted, earlier.epoch, earlier.ended)
     if view.epoch and counter.name != asked.counter.name:
@@ -285,7 +285,7 @@ def _recall(
     shown, turn, length = _list_shown(view), read.turn, read.material.path_length
     if turn is None or turn.position not in shown or not asked.recall_tokens or len(shown) == length:
         return []
-    marks, taken = (asked.counter.tokens(render_block((), beside)) for beside in ((), lore))
+    marks, taken = (asked.counter.tokens(render_block(asked.mark, (), beside)) for beside in ((), lore))
     most = asked.recall_tokens if asked.for_agent else compute_recall_ceiling(asked.recall_tokens)
     room = min(most - marks, view.budget_tokens - view.tokens - taken)
     seen = [item for item in read.material.newest if item.position in shown]
@@ -316,5 +316,6 @@ def _make_recipe(
         began=view.epoch,
         tail_messages=read.material.tail_messages,
         dated=asked.dated,
+        mark=asked.mark if view.parts.turn_memory else "",
         lore=tuple(line for line in lore if line.item_reason in reasons),
     )

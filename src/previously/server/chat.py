@@ -141,7 +141,8 @@ class Chat:
                 self._upstream.learn(turn.request.model, turn.window_tokens)
             note.read = reply.done
             # Many clients leave once they have read the end.
-            whole = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)
+            ended = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)
+            whole = ended and not reply.truncated  # a message has bounds; the client may have got more than is kept
             return self._keep(self._turns.end(turn, reply, whole=whole), turn)
 
         def keep_before_end(outcome: RelayOutcome) -> asyncio.Future[Any]:

@@ -9,21 +9,19 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote_to_bytes
 
 from previously.core.errors import BadInput
+from previously.core.exact_names import is_walled_name, make_story_key, make_user_key, make_walled_name
 from previously.core.json_values import kind, parse_json
-from previously.core.messages import Draft, Role, Text, clean_draft
+from previously.core.messages import Draft, Role, clean_draft
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
 from previously.recognition.client_marks import ChatNames, is_nudge
 from previously.recognition.commands import Command, parse_command
-from previously.view.turn import remove_echoes
 from previously.wire.interface import CHAT, Interface, Raw
 
 STORY_HEADERS = (
@@ -50,9 +48,6 @@ _TYPES = {
     "quiet": Ask.ASIDE,
     "aside": Ask.ASIDE,
 }
-_LONGEST_NAME = 200
-"""Characters of a name that a client gives; more would not fit on a line of a list."""
-
 _LONGEST_CAST = 60
 """Characters of those who are named in the name of a new story: a time and some letters stand beside them."""
 
@@ -88,9 +83,10 @@ class ChatRequest:
     def client_request(self, owner: str) -> ClientRequest:
         """Return what is needed to recognise its story."""
         story = self.story
-        if self.user and story:  # two people may have given the same name to theirs
-            told_apart = blake2b(json.dumps([self.user, story]).encode(), digest_size=4).hexdigest()
-            story = f"{self.user}/{story} {told_apart}"
+        if self.user and story:
+            story = make_walled_name(self.user, story)
+        elif story and is_walled_name(story):
+            raise BadInput("The story of that name is another user's.")
         adopts = story is not None and not self.named
         return ClientRequest(
             owner, self.client_list, self.streams, story, self.ask, self.history, self.user, adopts=adopts
@@ -127,7 +123,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         except (BadInput, RecursionError) as error:
             sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number}: {sentence}") from None
-        drafts.append(_remove_echoes(draft))
+        drafts.append(draft)
     streams = fields.get("stream") is True
     ask = _TYPES.get(str(headers.get("x-previously-kind") or meta.get("type") or "").lower())
     client_list = parse_client_list(drafts, _find_names(meta), is_turn=ask is Ask.TURN)
@@ -148,9 +144,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         str(fields.get("model") or ""),
         streams,
         _find_answer_tokens(fields),
-        _make_name(str(user))
-        if isinstance(user := interface.find_user(fields), str | int) and user is not True
-        else "",
+        make_user_key(interface.find_user(fields)),
         *_find_story(fields, headers, meta),
         ask,
         _count_history(meta),
@@ -168,15 +162,6 @@ def parse_fields(body: bytes) -> dict[str, Any]:
     return fields
 
 
-def _remove_echoes(draft: Draft) -> Draft:
-    """Return a message without the memory that was put into it on an earlier way through us, or that it repeats."""
-    message = draft.message
-    if "<recalled>" not in message.text:
-        return draft
-    parts = tuple(Text(remove_echoes(part.text)) if isinstance(part, Text) else part for part in message.parts)
-    return Draft(type(message)(message.role, parts, message.speaker, message.witnesses), draft.attributes)
-
-
 def _find_names(meta: Mapping[str, Any]) -> ChatNames:
     character, user, group = (str(meta.get(name) or "").strip() for name in ("char", "user", "group"))
     members = tuple(name.strip() for name in group.split(",") if name.strip()) if "," in group else ()
@@ -192,27 +177,31 @@ def _find_story(
     given: list[tuple[str, Any]] = [(name, _decode_header(headers.get(name, ""))) for name in STORY_HEADERS]
     given += [(name, beside.get(name)) for name in STORY_FIELDS]
     given.append(("", fields.get("litellm_session_id")))
-    if uid := str(meta.get("uid") or "").strip():  # `char` differs among the members of a group
-        given.append(("", f"{str(meta.get('group') or 'chat').strip()} {uid}"))
+    given.append(("", _find_chat_id(meta)))
     for name, value in given:
-        if isinstance(value, str) and (found := _make_name(value)):
-            return found, name in NAMING
+        if value and isinstance(value, str):
+            return make_story_key(value), name in NAMING
     return None, False
+
+
+def _find_chat_id(meta: Mapping[str, Any]) -> str | None:
+    """Return the id of a chat in `chat_meta`, behind the names of its group: `char` differs among the members."""
+    group, uid = meta.get("group") or "", meta.get("uid") or ""
+    if not uid:
+        return None
+    if isinstance(group, str) and isinstance(uid, str) and group != "chat" and not any(map(str.isspace, uid)):
+        return f"{group or 'chat'} {uid}"
+    return f"{json.dumps([group, uid])} "  # two of these could be written alike; no id above ends in a space
 
 
 def _decode_header(value: str) -> str:
     """Return a name in a header: percent-encoded as we send it, or in UTF-8, which comes in as if it were Latin-1."""
-    with suppress(UnicodeError):
-        value = value.encode("latin-1").decode()
-    return unquote(value, errors="replace")
-
-
-def _make_name(text: str) -> str:
-    """Return a name that can be kept and read; not without end, and still another one if it differs behind that."""
-    name = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    if len(name) <= _LONGEST_NAME:
-        return name
-    return f"{name[: _LONGEST_NAME - 20]} {blake2b(name.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+    given = value.encode("latin-1")
+    decoded = unquote_to_bytes(given)
+    try:
+        return decoded.decode()
+    except UnicodeDecodeError:  # Latin-1 if it was sent so; what was percent-encoded stays what no other name is
+        return value if decoded == given else decoded.decode(errors="surrogateescape")
 
 
 def _is_said(draft: Draft) -> bool:

@@ -21,6 +21,7 @@ from previously.server.callers import FRESH_S, Caller, Callers, refuse_key
 from previously.server.hosts import (
     check_host,
     check_origin,
+    check_target,
     is_preflight,
     make_cors_headers,
     make_preflight_headers,
@@ -158,6 +159,9 @@ async def read_whole_body(receive: Receive) -> bytes:
 CALLER = "previously.caller"
 """The key of the caller in a scope."""
 
+TARGET = "previously.target"
+"""The key in a scope of the target as the request has it: a path, or an address whose host the path does not tell."""
+
 PROBES = frozenset({"/healthz", "/readyz"})
 """Paths that answer anybody who may connect, also when there is no room: they say nothing of anybody's stories."""
 
@@ -224,6 +228,7 @@ class Guard:
         rules, headers, method = self._rules, scope["headers"], scope["method"]
         check_head(scope.get("raw_path", b"") + scope.get("query_string", b""), headers, rules.bounds)
         host = check_host(headers, rules.hosts)
+        check_target(scope.get(TARGET, b"/"), host)
         origin = check_origin(method, host, headers, rules.origins)
         if origin is not None:
             response.extra = make_cors_headers(origin)

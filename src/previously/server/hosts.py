@@ -29,8 +29,8 @@ def check_bind(host: str, has_keys: bool) -> None:
     """Refuse to listen where others can connect while anybody may ask: `BadInput`."""
     if not has_keys and not is_loopback(host):
         raise BadInput(
-            f"Listening on {host or 'every interface'} would let everybody on the network in; make a key first "
-            f"(`previously keys add NAME`), or listen on 127.0.0.1."
+            f"Others can connect to {host or 'every interface'}, so clients need a key there: run `previously keys add "
+            "NAME`, give the key to your client as its API key, and start again."
         )
 
 
@@ -76,6 +76,14 @@ def check_host(headers: Collection[Header], hosts: Collection[str]) -> str:
     if split is None or split[0] not in hosts:
         raise Refusal(421, "unknown_host", "This server does not go by that name; start it with --allow-host NAME.")
     return given[0].lower()
+
+
+def check_target(target: bytes, host: str) -> None:
+    """Raise `Refusal` 421 for a request whose target names another host than its `Host`: of two names only one would
+    be checked. A target is a path, or the whole address with that very host."""
+    scheme, _, rest = target.decode("latin-1").lower().partition("://")
+    if not target.startswith(b"/") and (scheme not in _PORTS or re.split("[/?#]", rest, maxsplit=1)[0] != host):
+        raise Refusal(421, "unknown_host", "The address in the request names another host than its `Host`.")
 
 
 def check_origin(method: str, host: str, headers: Collection[Header], origins: Collection[str]) -> str | None:

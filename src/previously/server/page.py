@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
+from previously.core.exact_names import show_name
 from previously.core.messages import Message, Text, Thinking, ToolCall, ToolResult
 from previously.core.path import Span
 from previously.core.patterns import lazy_pattern
@@ -91,10 +92,11 @@ def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version]
     oldest first."""
     about = f"{_counted(info.active.messages, 'message')} on branch "
     about_branches = f", {_counted(info.branches, 'branch', 'branches')} in all."
+    name = show_name(info.name)
     return _page(
-        info.name,
+        name,
         tag("p", tag("a", "All stories", href="/")),
-        tag("h1", tag("bdi", info.name)),
+        tag("h1", tag("bdi", name)),
         tag("p", about, tag("bdi", info.active.name), about_branches, class_="faint"),
         tag("h2", "What the model saw last"),
         *(
@@ -232,7 +234,7 @@ def _more(count: int) -> list[Html]:
 
 
 def _link(info: StoryInfo) -> Html:
-    return tag("a", tag("bdi", info.name), href=f"/stories/{info.key.story}")
+    return tag("a", tag("bdi", show_name(info.name)), href=f"/stories/{info.key.story}")
 
 
 def _percent(tokens: int, shares: dict[str, int]) -> int:

@@ -26,6 +26,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from previously.app import IN_MEMORY, Memory, default_place, model_from
 from previously.core.errors import PreviouslyError, StoreProblem
 from previously.server.app import ServerOptions, make_app
+from previously.server.guard import TARGET
 from previously.server.hosts import check_bind
 from previously.server.logs import start_log
 from previously.server.pending_file import take_spool
@@ -97,6 +98,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_head = False
         self._loose = 0
         self._stop_waiting()
+        self.scope[TARGET] = self.url  # type: ignore[literal-required]
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:

@@ -189,10 +189,11 @@ class ChatTurns:
 
     async def _end(self, turn: ChatTurn, reply: Reply, *, whole: bool) -> bool:
         begins = turn.place.prefill.begins if turn.place else ""
+        mark = turn.story.memory_mark if turn.story else ""
         if sum(len(choice.text) for choice in reply.choices) > LARGE_CHARS:
-            replies = await asyncio.to_thread(make_replies, reply, turn.request.client_list, begins)
+            replies = await asyncio.to_thread(make_replies, reply, turn.request.client_list, begins, mark)
         else:
-            replies = make_replies(reply, turn.request.client_list, begins)
+            replies = make_replies(reply, turn.request.client_list, begins, mark)
         if turn.aside is not None:
             await turn.aside
         if turn.pending is not None:
@@ -326,22 +327,22 @@ def _describe(error: Exception) -> str:
     return str(error) if isinstance(error, PreviouslyError) else type(error).__name__
 
 
-def make_replies(reply: Reply, client_list: ClientList, begins: str = "") -> list[Message]:
+def make_replies(reply: Reply, client_list: ClientList, begins: str = "", mark: str = "") -> list[Message]:
     """Return the choices of an answer as messages, without empty ones. `begins`: what the client has put before the
-    answer, and shows before it."""
+    answer, and shows before it; `mark`: that of the story's memory, which is no part of what is said."""
     speaker = client_list.speaker or (client_list.names.character if not client_list.names.members else None)
     return [
-        clean_draft(Draft(_make_reply(choice, speaker, begins)))[0].message
+        clean_draft(Draft(_make_reply(choice, speaker, begins, mark)))[0].message
         for choice in reply.choices
         if not choice.empty
     ]
 
 
-def _make_reply(choice: ReplyChoice, speaker: str | None, begins: str) -> Message:
+def _make_reply(choice: ReplyChoice, speaker: str | None, begins: str, mark: str) -> Message:
     thought, text = split_reasoning(choice.text)
     if not text.strip():
         thought, text = "", choice.text  # words that only look like reasoning are all there is
-    text = remove_echoes(text)
+    text = remove_echoes(text, mark)
     if speaker and text.lstrip().startswith(f"{speaker}:"):
         text = text.lstrip()[len(speaker) + 1 :].lstrip()  # as clients do: a name is no part of what is said
     parts: list[Part] = [Thinking(part) for part in (choice.reasoning, thought) if part.strip()]

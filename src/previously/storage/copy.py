@@ -33,6 +33,7 @@ from previously.storage.layout import ATTACHED, LISTED, TABLES, WITH_IDS, Column
 from previously.storage.spool import Spool
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.records import StoryKey
+from previously.storage.tables.rows import ENTRY_COLUMNS, read_entry
 from previously.storage.tables.session import Row, Session
 
 CHUNK_ROWS = 500
@@ -130,6 +131,8 @@ def _fill_spool(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: S
     spool.begin()
     for table in TABLES:
         for rows in _read_chunks(session, key, table, ids):
+            if table.name == "entry":
+                _check_words(table, rows)
             columns = zip(table.columns, _transpose(rows), strict=False)  # a row may end with the key it was found by
             spool.write(table, list(_transpose([_make_canonical(*column, ids, unknown) for column in columns])))
             step(len(rows) if table.name == "entry" else 0)
@@ -139,6 +142,14 @@ def _fill_spool(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: S
         spool.write(ATTACHED, rows)
         step(0)
     return {name: values for name, values in unknown.items() if values}
+
+
+def _check_words(table: Table, rows: Sequence[Row]) -> None:
+    """Refuse entries whose words are not those that were kept: a copy would pass them on."""
+    names = [column.name for column in table.columns]
+    places = [names.index(name) for name in ENTRY_COLUMNS]
+    for row in rows:
+        read_entry([row[place] for place in places])
 
 
 def _read_chunks(session: Session, key: StoryKey, table: Table, ids: Ids) -> Iterator[list[Row]]:

@@ -20,6 +20,9 @@ class Database(Protocol):
     async def reading(self, owner: str, work: Callable[[Tables], T], /) -> T:
         """Work that reads, all of one moment."""
 
+    async def examining(self, owner: str, work: Callable[[Tables], T], /) -> T:
+        """Work that reads, all of one moment, also what the database itself knows to be damaged."""
+
     async def writing(self, key: StoryKey, work: Callable[[Tables], T], /) -> T:
         """Work that writes to a story: all of it is on disk when this returns, or nothing ever was."""
 
@@ -43,7 +46,7 @@ class Database(Protocol):
 
     async def space(self) -> tuple[int, int] | None:
         """Return the bytes that the tables of all owners take, and how many of these are free; None where a server sees
-        to it."""
+        to it, or where there is no disk."""
 
     async def shrink(self) -> None:
         """Give free bytes back to the disk, where that is ours to do. Others who write wait meanwhile."""

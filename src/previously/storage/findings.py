@@ -112,6 +112,23 @@ class Findings:
         if self._told:
             self._told(self._story, self.checked.total())
 
+    def begin_part(self) -> Findings:
+        """Findings that count when they are joined: what finds them may be run again."""
+        known = self.checked.total()
+
+        def tell(story: str, rows: int) -> None:
+            if self._told:
+                self._told(story, known + rows)
+
+        return Findings(self._most - len(self.faults), tell)
+
+    def join(self, part: Findings) -> None:
+        """Count what was found."""
+        self.faults += part.faults
+        self.more_faults += part.more_faults
+        self.checked.update(part.checked)  # also with what there was none of
+        self.garbage += part.garbage
+
     def verified(self, stories: int) -> Verified:
         """All of it."""
         return Verified(

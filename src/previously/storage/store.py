@@ -31,6 +31,7 @@ from previously.storage.tables.damage import Damaged
 from previously.storage.tables.index_state import MOST_AT_ONCE
 from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Forgotten, Move, StoryInfo, StoryKey, Traces
+from previously.storage.tables.session import Session
 from previously.storage.tables.stories import BranchRow, read_story_rows
 
 if TYPE_CHECKING:
@@ -145,16 +146,24 @@ class Store:
     async def _check(self, owner: str, before: str, findings: Findings) -> Verified:
         from previously.storage.verify import check_books, check_story, check_strays
 
-        read = self.database.reading
-        await read(owner, lambda tables: check_books(tables.session, owner, findings))
+        read = self.database.examining
+
+        async def look(check: Callable[[Session, Findings], None]) -> None:
+            def find(tables: Tables) -> Findings:
+                part = findings.begin_part()  # anew each time it is run
+                try:
+                    check(tables.session, part)
+                except Damaged as damage:
+                    part.fault("the rest of it was not looked at", f"{damage.what} {damage.why}")
+                return part
+
+            findings.join(await read(owner, find))
+
+        await look(lambda session, part: check_books(session, owner, part))
         stories = await read(owner, lambda tables: [row.id for row in read_story_rows(tables.session, owner)])
         for story in stories:
-            check = partial(check_story, owner=owner, story=story, before=before, findings=findings)
-            try:
-                await read(owner, lambda tables, check=check: check(tables.session))  # type: ignore[misc]
-            except Damaged as damage:
-                findings.fault("the rest of it was not looked at", f"{damage.what} {damage.why}")
-        await read(owner, lambda tables: check_strays(tables.session, owner, before, findings))
+            await look(partial(check_story, owner=owner, story=story, before=before))
+        await look(lambda session, part: check_strays(session, owner, before, part))
         return findings.verified(len(stories))
 
     async def gc(self, owner: str, *, before: str, shrink: bool = False) -> Collected:

@@ -19,7 +19,7 @@ from previously.storage.tables.books import BookTable
 from previously.storage.tables.damage import Damaged
 from previously.storage.tables.index_state import read_state
 from previously.storage.tables.records import NO_NODE, StoryKey
-from previously.storage.tables.rows import read_entry
+from previously.storage.tables.rows import decode_entry
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow, StoryRow, read_story_rows
 from previously.storage.verify_memory import CoverCheck, check_marks, check_versions
@@ -86,14 +86,14 @@ def _read_entry_rows(session: Session, key: StoryKey, entries: list[int], findin
 
 
 def _check_entry(row: Row, story: int, findings: Findings) -> None:
-    """Check the columns of `read_entry`, then the match key and the story of the entry that it replaces."""
+    """Check the columns of `decode_entry`, then the match key and the story of the entry that it replaces."""
     *columns, kept_match_key, replaced_story = row
     what = f"entry {columns[0]}"
     text, parts, replaces = columns[3], columns[4], columns[11]
     if (text is None) == (parts is None):
         findings.fault(what, "it must have either a text or parts")
     try:
-        entry = read_entry(columns)
+        entry = decode_entry(columns)
     except Damaged as damage:
         findings.fault(what, f"it {damage.why}")
         return
@@ -109,7 +109,7 @@ MOST_STRAYS = 1_000
 """Rows of no story that are read: ten times the faults that are listed, the others are not even counted."""
 
 
-def check_story(session: Session, owner: str, story: int, before: str, findings: Findings) -> None:
+def check_story(session: Session, findings: Findings, owner: str, story: int, before: str) -> None:
     """Check all of one story. What was begun before that time and never published counts as garbage."""
     session.one("plan_for_copying", {})  # rows are read piece by piece here too
     rows = [row for row in read_story_rows(session, owner) if row.id == story]

@@ -68,6 +68,11 @@ class Story:
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
 
+    @property
+    def memory_mark(self) -> str:
+        """Return the letters that this story's memory of a turn is marked with in views; no text can have them."""
+        return self._views.memory_mark
+
     _of_transcript = _From[Transcript](lambda story: story._transcript)
     add = _of_transcript(Transcript.add)
     add_drafts = _of_transcript(Transcript.add_drafts)
@@ -180,10 +185,11 @@ class Story:
         """Give the story settings of its own, all or none (`key=value`; `key=` takes one back); return those in
         force."""
         key, settings = self._access.key, self._access.settings
-        own = await self._access.store.read(key.owner, lambda tables: tables.stories.kept(key, "settings"))
-        changed = settings.change(own, assignments)
-        await self._access.store.write(key, lambda tables: tables.stories.keep(key, "settings", changed))
-        return settings.in_force
+
+        def write(tables: Tables) -> str:
+            return tables.stories.change_kept(key, "settings", lambda own: settings.change(own, assignments))
+
+        return settings.put_in_force(await self._access.store.write(key, write))
 
     async def fold(self, *, once: bool = False, progress: Progress | None = None, fresh: bool = False) -> FoldReport:
         """Fold all that is due, or with `once` at most one span. With `fresh`, no answer that a model gave to the very

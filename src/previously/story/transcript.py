@@ -16,6 +16,7 @@ from previously.core.json_values import clean, clean_json
 from previously.core.messages import Attributes, Draft, Entry, Message, Text, clean_draft, message
 from previously.core.path import OnPath, Put, Reuse, Splice, Splices, find_position
 from previously.core.snapshot import Snapshot, read_run
+from previously.recognition.choose_story import OWN_FIELDS, parse_header
 from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
 from previously.storage.store import BranchInfo, Move
@@ -223,13 +224,20 @@ class Transcript:
     async def header(self) -> dict[str, Any]:
         """Return what the file the story came from says beside its messages."""
         key = self._access.key
-        header = json.loads(await self._access.store.read(key.owner, lambda tables: tables.stories.kept(key, "header")))
-        return header if isinstance(header, dict) else {}
+        kept = await self._access.store.read(key.owner, lambda tables: tables.stories.kept(key, "header"))
+        return {name: value for name, value in parse_header(kept).items() if name not in OWN_FIELDS}
 
     async def keep_header(self, header: Mapping[str, Any]) -> None:
-        """Keep what a file says beside its messages, for writing it back."""
-        key, text = self._access.key, json.dumps(clean_json(dict(header))[0], ensure_ascii=False)
-        await self._access.store.write(key, lambda tables: tables.stories.keep(key, "header", text))
+        """Keep what a file says beside its messages, for writing it back; whose story it is, no file says."""
+        key, told = self._access.key, {name: clean_json(value)[0] for name, value in header.items()}
+
+        def write(tables: Tables) -> None:
+            kept = parse_header(tables.stories.kept(key, "header"))
+            fields = {name: value for name, value in told.items() if name not in OWN_FIELDS}
+            fields |= {name: value for name, value in kept.items() if name in OWN_FIELDS}
+            tables.stories.keep(key, "header", json.dumps(fields, ensure_ascii=False))
+
+        await self._access.store.write(key, write)
 
     async def _change(self, position: int, splice: Callable[[OnPath], Splice]) -> BranchInfo:
         """Apply what is to become of the message at a position, again from the start when others got there first."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from secrets import choice
+from string import ascii_lowercase
 from typing import Any
 
 from previously.core.calibration import make_sample
@@ -12,6 +15,7 @@ from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem, Story
 from previously.core.marks import MarkKind
 from previously.core.snapshot import Snapshot
 from previously.folds.recap import Timeline
+from previously.recognition.choose_story import MEMORY_MARK, parse_header
 from previously.runtime.clock import time_at
 from previously.runtime.search import SearchHit, catch_up, search, try_to_catch_up
 from previously.runtime.story_moment import StoryMoment
@@ -22,6 +26,7 @@ from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
 from previously.view.build import ViewRequest
 from previously.view.reader import Reader, ReaderKind, parse_reader
+from previously.view.turn import MARK_LETTERS
 from previously.view.view import NO_FURNITURE, Furniture, View, parse_sections
 
 
@@ -31,6 +36,9 @@ class StoryViews:
     def __init__(self, access: StoryAccess, name: str) -> None:
         self._access = access
         self._name = name
+        self.memory_mark = "".join(choice(ascii_lowercase) for _ in range(MARK_LETTERS))
+        """The letters that this story's memory of a turn is marked with. Those that were kept count, once they are."""
+        self._is_mark_kept = False
 
     async def view(
         self,
@@ -52,7 +60,7 @@ class StoryViews:
         the story; nothing is kept of it."""
         asked = self._ask(budget_tokens, reader, exclude, furniture)
         if before is not None:
-            return await self._access.read(lambda moment: make_view_before(moment, _with_reader(asked, moment), before))
+            return await self._make_before(asked, before)
         if asked.recall_tokens:
             await try_to_catch_up(self._access.store, self._access.key, writes=not aside)
         made = await self._make(lambda moment: _with_reader(asked, moment))
@@ -150,12 +158,36 @@ class StoryViews:
 
         def read(tables: Tables) -> MadeView:
             moment = self._access.make_moment(tables)
-            asked = ask(moment)
+            asked = replace(ask(moment), mark=self._find_mark(tables))
             made = make_view(moment, asked, at)
             is_noted = asked.reader.kind is not ReaderKind.CHAT or self._read_budget(tables) == asked.budget_tokens
             return made if is_noted else replace(made, budget_tokens=asked.budget_tokens)
 
         return await self._access.store.read(self._access.key.owner, read)
+
+    async def _make_before(self, asked: ViewRequest, position: int) -> View:
+        def read(tables: Tables) -> View:
+            moment = self._access.make_moment(tables)
+            marked = replace(asked, mark=self._find_mark(tables))
+            return make_view_before(moment, _with_reader(marked, moment), position)
+
+        return await self._access.store.read(self._access.key.owner, read)
+
+    def _find_mark(self, tables: Tables) -> str:
+        """Return the story's mark: the one that is kept, so that what a server has cached stays of use, else the one
+        that was drawn."""
+        if not self._is_mark_kept:
+            kept = parse_header(tables.stories.kept(self._access.key, "header")).get(MEMORY_MARK)
+            if kept:
+                self.memory_mark, self._is_mark_kept = str(kept), True
+        return self.memory_mark
+
+    def _keep_mark(self, tables: Tables) -> None:
+        """Keep the mark that was drawn, unless another process was first."""
+        mark = self._find_mark(tables)
+        if not self._is_mark_kept:
+            header = parse_header(tables.stories.kept(self._access.key, "header"))
+            tables.stories.keep(self._access.key, "header", json.dumps({**header, MEMORY_MARK: mark}))
 
     async def _keep(self, made: MadeView) -> None:
         """Keep how a view was made, and the budget it was asked for. The view goes out in any case."""
@@ -166,6 +198,8 @@ class StoryViews:
     def _write(self, tables: Tables, made: MadeView) -> None:
         if made.recipe:
             tables.recipes.keep(self._access.key, made.recipe, made.seen)
+            if made.view.parts.turn_memory and not self._is_mark_kept:
+                self._keep_mark(tables)
         if made.budget_tokens is not None:
             tables.stories.keep(self._access.key, "budget_tokens", made.budget_tokens)
 

@@ -74,6 +74,17 @@ def is_refusal(text: str) -> bool:
     return _search("declines", strip_quotations(text[: 4 * _OPENING]).strip()[:_OPENING]) is not None
 
 
+def find_order(text: str) -> str | None:
+    """Return the first sentence outside quotations that tells its reader what to do. Somebody in the story who gives an
+    order is told of ("Maya told him to obey"), and so has a subject; a model that reads memory may take a sentence
+    without one for an order to itself."""
+    for line in strip_quotations(text).splitlines():
+        for sentence in split_sentences(line):
+            if _search("orders", sentence):
+                return sentence
+    return None
+
+
 def find_talk(text: str, story: str = "") -> str | None:
     """Return the sentence at the beginning or the end in which a model talks of its work. What the story says itself,
     as in an agent's session about summaries, is no such talk."""

@@ -107,6 +107,8 @@ class ViewRequest:
     """True if an agent at work reads it: old tool outputs give way first, and the newest request is always shown."""
     dated: bool = False
     """True if passages say when they were written: by the chat's clock."""
+    mark: str = ""
+    """Letters of the story that its memory of a turn is marked with, so that no text can pass for it."""
     held_tokens: int = 0
     """The cost of passages that were recalled earlier in this turn: while the epoch goes on there must be room for them
     too."""

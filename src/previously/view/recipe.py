@@ -60,6 +60,8 @@ class Recipe:
     """The number of messages that are never folded."""
     dated: bool = True
     """True if passages said when they were written."""
+    mark: str = ""
+    """The story's mark, which the memory of the turn had; empty for none."""
     lore: tuple[LoreShown, ...] = ()
     """The entries that the turn brought up, with their words: an entry may read otherwise by now."""
 

@@ -1,8 +1,9 @@
 """Memory for one turn: lore that it brings up and passages recalled for it, inside the newest user message.
 
 It stands between two marks, as data, before what the user said: no message and no role is added, and all before that
-message stays as it was. Nothing in a passage can end the block early, and `remove_turn_memory` gives back what was
-said.
+message stays as it was. The marks hold letters that are drawn once for each story, so no text can end the block early
+or look like one: what is shown in it is what was said, to the last character, and what a user writes is never taken for
+it.
 """
 
 from __future__ import annotations
@@ -13,21 +14,20 @@ from dataclasses import dataclass, replace
 
 from previously.core.messages import Text
 from previously.core.path import OnPath, Span
-from previously.core.patterns import lazy_pattern
 from previously.core.tokens import Counter, message_tokens
 from previously.view.render import put_before, render_messages
 from previously.view.view import Item, Section, TurnMemory, View
 
-OPENING = "<recalled>\nFrom earlier in this story, for reference:"
-CLOSING = "</recalled>"
-MARKS_TOKENS = 24
-"""The most that the marks around passages cost, by any counter."""
+INTRODUCTION = "From earlier in this story, for reference:"
+BLOCK_BEGIN = "<recalled "
+"""The beginning of every block, whatever its mark."""
 
-_ECHO = lazy_pattern(
-    r"<recalled>\r?\n(?:From earlier in this story, for reference:.*?(?:</recalled>\s*|\Z)|.*?\n</recalled>\s*)",
-    re.DOTALL,
-)
-_MARK = lazy_pattern(r"<(\s*/?\s*recalled[^>]*)>", re.IGNORECASE)
+MARK_LETTERS = 10
+"""Letters of a story's mark: 47 bits. All the messages that a request can hold would guess it once in ten million
+times."""
+
+MARKS_TOKENS = 40
+"""The most that the marks around passages cost, by any counter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +55,17 @@ class LoreShown:
         return f"{self.name}: {self.reason}"
 
 
-def render_block(passages: Sequence[Recalled], lore: Sequence[LoreShown] = ()) -> str:
+def render_block(mark: str, passages: Sequence[Recalled], lore: Sequence[LoreShown] = ()) -> str:
     """Return entries, then passages in the order of the story, between the marks."""
+    opening, closing = _write_marks(mark)
     said = [passage.text for passage in sorted(passages, key=lambda passage: passage.span)]
-    return "\n".join([OPENING, *map(render_text, (*map(render_lore, lore), *said)), CLOSING]) + "\n\n"
+    texts = map(render_text, (*map(render_lore, lore), *said))
+    return "\n".join([opening, INTRODUCTION, *texts, closing]) + "\n\n"
 
 
 def render_text(text: str) -> str:
-    """Return an entry or a passage as it stands between the marks: no line of it looks like another one, or like a
-    mark."""
-    return "\n  ".join(_MARK.sub(r"‹\1›", text).splitlines())
+    """Return an entry or a passage as it stands between the marks: only its first line stands at the front."""
+    return text.replace("\n", "\n  ")
 
 
 def render_lore(lore: LoreShown) -> str:
@@ -72,13 +73,29 @@ def render_lore(lore: LoreShown) -> str:
     return f"About {' '.join(lore.name.split())}: {lore.text.strip()}"
 
 
-def remove_echoes(text: str) -> str:
-    """Return a text without the recalled passages that a client or a model repeats, wherever they stand in it."""
-    return _ECHO.sub("", text) if "<recalled>" in text else text
+def remove_echoes(text: str, mark: str) -> str:
+    """Return a text without the blocks with that mark, which a model or a client repeats, wherever they stand in it.
+    One that does not end reaches to the end. Whatever looks like a block and has another mark is somebody's words."""
+    opening, closing = _write_marks(mark)
+    if not mark or opening not in text:
+        return text
+    return re.sub(rf"{re.escape(opening)}\r?\n.*?(?:{re.escape(closing)}\s*|\Z)", "", text, flags=re.DOTALL)
+
+
+def _write_marks(mark: str) -> tuple[str, str]:
+    """Return what stands before a block and behind it. Stories that were shown before there were marks have none."""
+    name = f"recalled {mark}" if mark else "recalled"
+    return f"<{name}>", f"</{name}>"
 
 
 def add_turn_memory(
-    view: View, passages: Sequence[Recalled], turn: OnPath | None, counter: Counter, lore: Sequence[LoreShown] = ()
+    view: View,
+    passages: Sequence[Recalled],
+    turn: OnPath | None,
+    counter: Counter,
+    lore: Sequence[LoreShown] = (),
+    *,
+    mark: str = "",
 ) -> View:
     """Return the view with this lore and as many of these passages, the best first, as it has room for, in what the
     user said. Where there is not even room for the lore, its first entries give way. A message of which the view shows
@@ -91,7 +108,7 @@ def add_turn_memory(
         return view
     kept, entries = list(passages), list(lore)
     while kept or entries:
-        memory = TurnMemory(turn.position, render_block(kept, entries))
+        memory = TurnMemory(turn.position, render_block(mark, kept, entries))
         cost = message_tokens(put_before(said, memory.text), counter) - message_tokens(said, counter)
         if view.tokens + cost <= view.budget_tokens:
             parts = replace(view.parts, turn_memory=memory)

@@ -20,8 +20,8 @@ from previously.wire.reply import MAX_TEXT_BYTES, EventParser, Reply, ReplyFaile
 MAX_LINE_BYTES = 1_000_000
 """Far above any chunk of an answer."""
 
-MAX_BODY_BYTES = 16 * 1024 * 1024
-"""Of an answer that is one JSON object, which may hold the chances of every token."""
+MAX_BODY_BYTES = 32 * 1024 * 1024
+"""Of an answer that is one JSON object, which may hold the chances of every token: all that a relay passes on."""
 
 _SLICE_BYTES = 65_536
 """A larger piece is read in slices, so that a piece of nothing but line ends costs no list as long as itself."""
@@ -164,7 +164,7 @@ class ReplyReader:
         overlong, self._overlong, self._partial_bytes = self._overlong, False, 0
         if overlong:
             self._fold.junk += 1
-            self._fold.truncated |= bool(self._body)
+            self._fold.truncated = True
         elif line:
             self._line(line)
         elif not self._body:

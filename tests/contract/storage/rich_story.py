@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import apsw
 import psycopg
 
 from previously import Memory, Settings
 from previously.core.digests import span_key
 from previously.core.path import Span
 from previously.core.versions import Kind, NewVersion, Status
+from previously.storage.sqlite.page_checksums import connect
 from previously.storage.store import StoryKey
 from tests.contract.storage.postgres_server import Server, database
 from tests.contract.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
@@ -116,7 +116,7 @@ class OnFile:
     def anew(self) -> Iterator[tuple[VerbStore, Any]]:
         """A store, and a way to carry out a statement on its tables."""
         path = str(shutil.copy(self._folder / "whole.db", self._folder / "used.db"))
-        store, connection = SqliteVerbs(path), apsw.Connection(path)
+        store, connection = SqliteVerbs(path), connect(path)
         try:
             yield store, lambda statement: list(connection.execute(statement))
         finally:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import apsw
 import pytest
 
 from previously.core.messages import Draft, message
 from previously.runtime.whole_stories import WholeStories
 from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool
+from previously.storage.sqlite.page_checksums import connect
 from previously.storage.store import StoryKey
 from previously.storage.tables import answers
 from tests.contract.storage.postgres_server import database, shared_server
@@ -186,7 +186,7 @@ async def test_a_file_of_before_there_were_answers_gets_them(tmp_path: Path) -> 
     store = SqliteVerbs(path)
     await a_story(store)
     await store.close()
-    connection = apsw.Connection(path)
+    connection = connect(path)
     connection.execute("DROP TABLE answer; DROP TABLE model_fact; DELETE FROM migration WHERE name = '0012_answers'")
     connection.close()
     store = SqliteVerbs(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import apsw
 import pytest
 
 from previously.app import Memory
@@ -13,6 +12,7 @@ from previously.core.errors import BadInput
 from previously.core.messages import Draft, message
 from previously.runtime.keys import LONGEST_NAME, Keys
 from previously.storage.queries import load_migrations
+from previously.storage.sqlite.page_checksums import connect
 from previously.storage.tables.keys import HASH_BYTES, KEY_PREFIX, NOBODY, AccessKey, hash_key
 from tests.contract.storage.postgres_server import database, shared_server
 from tests.contract.storage.verbs import PostgresVerbs, SqliteVerbs, VerbStore
@@ -152,7 +152,7 @@ async def test_a_file_of_before_there_were_keys_gets_them(tmp_path: Path) -> Non
     store = SqliteVerbs(path)
     await store.create_story("me", "tale", at=AT)
     await store.close()
-    connection = apsw.Connection(path)
+    connection = connect(path)
     connection.execute("DROP TABLE access_key; DELETE FROM migration WHERE name = '0008_keys'")
     connection.close()
     store = SqliteVerbs(path)

@@ -20,6 +20,7 @@ from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.queries import load_migrations, load_queries, parse_queries
 from previously.storage.sqlite.file import APPLICATION_ID
+from previously.storage.sqlite.page_checksums import connect
 from previously.storage.tables import path_writer
 from previously.storage.tables.path_writer import PathWriter
 from tests.contract.storage.verbs import SqliteVerbs
@@ -75,7 +76,7 @@ def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path) -> None
 def test_a_file_from_a_newer_version_is_refused_untouched(tmp_path: Path) -> None:
     place = tmp_path / "stories.db"
     BlockingMemory(place).close()
-    connection = apsw.Connection(str(place))
+    connection = connect(str(place))
     connection.execute("INSERT INTO migration VALUES ('9999_from_the_future')")
     connection.pragma("journal_mode", "delete")
     connection.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,13 @@ def test_a_bad_file_is_one_sentence(tale: Cli, config: Path) -> None:
         ran = tale("doctor")
         assert ran.code == 1
         assert "FAULT Settings" in ran.out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no modes")
+def test_doctor_says_that_others_can_read_the_stories(tale: Cli) -> None:
+    assert "chmod" not in tale("doctor").out
+    tale.db.chmod(0o644)
+    assert f"other users of this machine can open it, `chmod 600 {tale.db}` keeps them out" in tale("doctor").out
 
 
 def test_doctor_says_where_settings_come_from(tale: Cli, config: Path) -> None:

@@ -7,19 +7,19 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from previously.cli import verify
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
+from previously.storage.sqlite.page_checksums import connect
 from previously.storage.tables import Tables, path_writer
 from tests.contract.storage.verbs import SqliteVerbs
 from tests.end_to_end.cli.running import Cli
 
 
 def damage(path: Path, statement: str) -> None:
-    connection = apsw.Connection(str(path))
+    connection = connect(str(path))
     connection.execute(statement)
     connection.close()
 
@@ -120,6 +120,12 @@ def test_shrinking_says_that_others_wait(tale: Cli) -> None:
     assert "nobody else can write meanwhile" in ran.err
     assert "The disk has" in ran.out
     assert tale("gc", "--shrink", "--json").json["shrunk"] is True
+
+
+def test_stories_in_memory_give_no_disk_anything_back(tale: Cli) -> None:
+    ran = tale.bare("--db", ":memory:", "gc", "--shrink")
+    assert ran.out.endswith("Stories in memory take no room on a disk.\n")
+    assert not ran.err
 
 
 @pytest.mark.parametrize("minutes", ["x", "-1", "1.5", "", "9" * 30])

@@ -71,6 +71,7 @@ def test_for_people(db: str) -> None:
     code, out = run(db, "diff", "tale")
     assert code == 0
     assert "{+" in out
+    assert run(db, "diff", "tale", "1", "1")[1].startswith("Version 1: there is none to compare it with.")
 
 
 @pytest.mark.parametrize("command", [("diff", "tale", "99"), ("blame", "tale", "99"), ("blame", "tale", "x")])

@@ -15,16 +15,18 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from previously import BadInput, Memory, PreviouslyError, Settings, StoreProblem
+from previously.core.digests import digest
 from previously.core.errors import UnknownStory
+from previously.core.messages import message
 from previously.runtime.backup import Outcome
 from previously.runtime.whole_stories import WholeStories
 from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool
 from previously.storage.sqlite.file import APPLICATION_ID
+from previously.storage.sqlite.page_checksums import connect
 from tests.contract.storage.postgres_server import shared_server
 from tests.effort import cases, mark_slow
 
@@ -149,7 +151,6 @@ async def test_what_cannot_be_backed_up(memory: Memory, apart: Path) -> None:
         await tell(gone, "tale", 1)
         for doing in (
             gone.backup(apart / "b.db"),
-            gone.backups(),
             gone.restore(apart / "b.db"),
             gone.move(apart / "b"),
         ):
@@ -249,14 +250,14 @@ async def test_the_state_of_then_is_back_under_its_name(memory: Memory, apart: P
 
 
 def another_program(path: Path) -> None:
-    connection = apsw.Connection(str(path))
+    connection = connect(str(path))
     connection.execute("CREATE TABLE notes (text)")
     connection.close()
 
 
 def newer(path: Path) -> None:
     asyncio.run(_made(path))
-    connection = apsw.Connection(str(path))
+    connection = connect(str(path))
     connection.execute("INSERT INTO migration VALUES ('9999_from_the_future')")
     connection.close()
 
@@ -338,7 +339,7 @@ async def restored(folder: Path, content: bytes, expected: dict[str, str]) -> bo
 )
 async def test_a_backup_that_was_changed_is_refused(memory: Memory, apart: Path, tmp_path: Path, change: str) -> None:
     await memory.backup(apart / "b.db")
-    connection = apsw.Connection(str(apart / "b.db"))
+    connection = connect(str(apart / "b.db"))
     connection.execute(change)
     assert connection.changes() == 1
     connection.close()
@@ -370,19 +371,19 @@ async def test_a_store_that_was_never_a_backup_can_be_restored_from(memory: Memo
 
 
 async def test_a_backup_of_an_older_version_is_brought_up_to_date_in_passing(memory: Memory, apart: Path) -> None:
-    connection = apsw.Connection(str(apart / "old.db"))
+    connection = connect(str(apart / "old.db"))
     connection.execute("CREATE TABLE migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
     for name, statements in load_migrations("sqlite")[:3]:
         connection.execute(statements)
         connection.execute("INSERT INTO migration VALUES (?)", (name,))
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(
-        """
+        f"""
         INSERT INTO story (id, owner, name, active, created_at) VALUES (3, 'local', 'old', 4, 'then');
         INSERT INTO branch VALUES (4, 'local', 3, 'main', 6, 1, 5, 'then');
         INSERT INTO line VALUES (5, 'local', 3, NULL, 0, 1);
         INSERT INTO entry (id, owner, story, role, text, digest, match_key)
-        VALUES (7, 'local', 3, 'user', 'Once.', x'01', x'02');
+        VALUES (7, 'local', 3, 'user', 'Once.', x'{digest(message("user", "Once.")).hex()}', x'02');
         INSERT INTO node VALUES (6, 'local', 3, 0, 0, 7, x'03');
         INSERT INTO path VALUES ('local', 5, 0, 6, 7);
         """

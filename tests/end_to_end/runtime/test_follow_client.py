@@ -6,11 +6,12 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from previously.core.digests import match_key
-from previously.core.errors import BadInput
+from previously.core.errors import BadInput, HeadMoved
 from previously.core.messages import Draft, Message, Role, Text
 from previously.core.path import Splice
 from previously.recognition.choose_story import ClientRequest
@@ -18,6 +19,8 @@ from previously.recognition.client_list import Ask
 from previously.runtime.find_story import ClientPlace
 from previously.runtime.follow_client import PARTIAL, ClientFollower
 from previously.runtime.story_settings import StorySettings
+from previously.storage.store import BranchInfo
+from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
 from previously.story.presence import PresenceEdits
 from tests.contract.storage.verbs import VerbStore
@@ -367,6 +370,24 @@ async def test_a_reply_finds_its_message_where_something_before_it_has_changed(d
     place = await desk.sent(*changed)
     await desk.answer(slow, "Late.")
     assert await desk.path(place) == [*changed, "a Late."]
+
+
+async def test_what_is_written_with_a_late_reply_is_written_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = await desk.sent(*TOLD)
+    place = await desk.sent(TOLD[0], "u I stamp the snow off.", *TOLD[2:])
+    append, moves = desk.store.append, iter([True, True])
+    written: list[Tables] = []
+
+    async def move_on(*args: Any, **options: Any) -> BranchInfo:
+        if next(moves, False):
+            raise HeadMoved("Somebody else was there first.")
+        return await append(*args, **options)
+
+    monkeypatch.setattr(desk.store, "append", move_on)
+    reply = Message(Role.ASSISTANT, (Text("Late."),), "Odalys")
+    await desk.recognising.answer(slow, [reply], also=written.append)
+    assert (await desk.path(place))[-1] == "a Late."
+    assert len(written) == 1
 
 
 async def test_a_reply_to_what_is_not_there_any_more_is_put_nowhere_else(desk: Desk) -> None:

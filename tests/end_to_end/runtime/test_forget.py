@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-import apsw
 import pytest
 
 from previously import Memory, Settings
 from previously.core.errors import BadInput, HeadMoved, UnknownStory
 from previously.core.versions import Status
 from previously.storage import layout
+from previously.storage.sqlite.page_checksums import connect
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
 from previously.story.story import Story
@@ -361,7 +361,7 @@ async def test_somebody_who_reads_is_no_reason_to_claim_that_all_is_gone(
     place = tmp_path / "stories.db"
     async with await Memory.open(place, settings=SMALL) as memory:
         await told(memory)
-        reader = apsw.Connection(str(place))
+        reader = connect(str(place))
         reader.execute("BEGIN; SELECT count(*) FROM entry").fetchall()
         assert not (await memory.forget("tale", 5)).cleared
         reader.execute("COMMIT")

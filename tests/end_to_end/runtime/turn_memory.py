@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_BLOCK = re.compile(r"\A<recalled>\n.*?\n</recalled>\n\n", re.DOTALL)
+_BLOCK = re.compile(r"\A<recalled [a-z]{10}>\n.*?\n</recalled [a-z]{10}>\n\n", re.DOTALL)
 
 
 def remove_turn_memory(text: str) -> str:

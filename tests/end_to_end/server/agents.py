@@ -168,7 +168,7 @@ def holds(request: ServedRequest, message: dict[str, Any]) -> bool:
         content = one.get("content")
         if one.get("role") != message["role"] or not isinstance(content, list):
             continue
-        own = [part for part in content if "<recalled>" not in str(part.get("text"))]
+        own = [part for part in content if "<recalled " not in str(part.get("text"))]
         if own == message["content"] and {**one, "content": own} == message:
             return True
     return False

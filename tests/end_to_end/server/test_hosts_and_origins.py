@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from previously import Memory
 from previously.core.errors import BadInput
 from previously.server.hosts import check_bind, check_host, check_origin, is_loopback, parse_hosts, parse_origins
 from previously.server.refusals import Header, Refusal
+from tests.end_to_end.server.running import running_proxy
 
 HOSTS = parse_hosts("127.0.0.1")
 
@@ -170,11 +174,41 @@ def test_loopback_needs_no_key(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["0.0.0.0", "::", "", "192.168.1.5", "example.com", "2130706433", "localhost.evil.example", "::ffff:1.2.3.4"],
+    [
+        "0.0.0.0",
+        "::",
+        "",
+        "*",
+        "0",
+        "127.1",
+        "192.168.1.5",
+        "example.com",
+        "2130706433",
+        "localhost.",
+        "localhost.evil.example",
+        "::ffff:1.2.3.4",
+        "fe80::1%eth0",
+        "/run/previously.sock",
+        "unix:/run/previously.sock",
+    ],
 )
 def test_beyond_it_one_does(host: str) -> None:
     assert not is_loopback(host)
     check_bind(host, has_keys=True)
     with pytest.raises(BadInput, match="keys add NAME") as refused:
         check_bind(host, has_keys=False)
-    assert str(refused.value).count(".") - host.count(".") - "127.0.0.1".count(".") == 1, "one sentence"
+    assert str(refused.value).count(".") - host.count(".") == 1, "one sentence"
+
+
+async def test_a_server_beyond_this_machine_starts_with_a_key_and_asks_for_it(tmp_path: Path) -> None:
+    db = tmp_path / "stories.db"
+    with pytest.raises(AssertionError, match="previously keys add NAME"):
+        async with running_proxy("http://127.0.0.1:9/v1", db=db, host="0.0.0.0"):
+            pass
+    async with await Memory.open(db) as memory:
+        key, _ = await memory.add_key("mine")
+    async with running_proxy("http://127.0.0.1:9/v1", db=db, host="0.0.0.0") as proxy:
+        async with await Memory.open(db) as memory:
+            await memory.remove_key("mine")
+        assert (await proxy.client.get(f"{proxy.origin}/")).status_code == 401
+        assert (await proxy.client.get(f"{proxy.origin}/", auth=("me", key))).status_code == 401

@@ -353,3 +353,47 @@ def test_many_files_may_be_open() -> None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert soft == resource.RLIM_INFINITY or soft >= min(hard if hard > 0 else 65_536, 65_536)
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        (b"GET /v1/models", b"localhost:1", 200),
+        (b"GET http://localhost/v1/models", b"localhost", 200),
+        (b"GET HTTP://LocalHost:8642/v1/models?a=b", b"localhost:8642", 200),
+        (b"GET http://evil.example/v1/models", b"localhost", 421),
+        (b"GET http://localhost/v1/models", b"evil.example", 421),
+        (b"GET http://evil.example/v1/models", b"evil.example", 421),
+        (b"GET http://127.0.0.1/v1/models", b"localhost", 421),
+        (b"GET http://localhost:80/v1/models", b"localhost", 421),
+        (b"GET http://localhost:8642/v1/models", b"localhost:8643", 421),
+        (b"GET http://localhost./v1/models", b"localhost", 421),
+        (b"GET http://localhost/v1/models", b"localhost.", 421),
+        (b"GET http://eve@localhost/v1/models", b"localhost", 421),
+        (b"GET http://eve@localhost/v1/models", b"eve@localhost", 421),
+        (b"GET http://localhost@evil.example/v1/models", b"localhost", 421),
+        (b"GET ws://localhost/v1/models", b"localhost", 421),
+        (b"GET ftp://localhost/v1/models", b"localhost", 421),
+        (b"GET http://localhost#@evil.example/v1/models", b"localhost", 400),
+        (b"GET http://localhost\\@evil.example/v1/models", b"localhost", 400),
+        (b"GET http:///v1/models", b"localhost", 400),
+        (b"GET http:/v1/models", b"localhost", 400),
+        (b"GET localhost/v1/models", b"localhost", 400),
+        (b"GET *", b"localhost", 421),
+        (b"OPTIONS *", b"localhost", 421),
+        (b"CONNECT localhost:80", b"localhost:80", 400),
+        (b"CONNECT evil.example:80", b"localhost", 400),
+        (b"GET /v1/models", b"local\r\n host", 400),
+        (b"GET /v1/models", b"localhost\r\n .evil.example", 400),
+        (b"GET /v1/models", b"\r\n localhost", 400),
+        (b"GET /v1/models", b"localhost\r\nHost: evil.example", 421),
+        (b"GET /v1/models", b"localhost\rHost: evil.example", 400),
+    ],
+)
+async def test_a_request_names_one_host_and_it_is_ours(target: bytes, host: bytes, status: int) -> None:
+    guard, app = guarded()
+    async with listening(guard) as port:
+        answer = await talk(port, target + b" HTTP/1.1\r\nConnection: close\r\nHost: " + host + b"\r\n\r\n")
+    assert statuses(answer) == [status]
+    assert len(app.scopes) == (status == 200)
+    assert b"evil" not in answer

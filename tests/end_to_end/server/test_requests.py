@@ -8,12 +8,14 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 from starlette.types import ASGIApp
 
 from previously import Memory, ScriptedServer
+from previously.core.exact_names import make_story_key, make_user_key, make_walled_name
 from previously.models.endpoint import parse_endpoint
 from previously.recognition.choose_story import choose_lookup_keys
 from previously.recognition.client_list import parse_client_list
@@ -97,25 +99,106 @@ async def test_what_there_is_not_is_said_in_the_shape_of_the_interface(rig: Rig)
         assert answer.json()["error"]["message"]
 
 
+E_ACUTE, E_AND_ACUTE = "\u00e9", "e\u0301"
+NEVER_MEET: list[tuple[Any, Any]] = [
+    ("eve", "eve\u200b"),
+    ("eve", "\u2060eve"),
+    ("eve", "eve "),
+    ("eve", " eve"),
+    ("a b", "a  b"),
+    ("a b", "a\u00a0b"),
+    ("a b", "a\tb"),
+    ("a b", "a\nb"),
+    ("eve", "Eve"),
+    (E_ACUTE, E_AND_ACUTE),
+    ("eve", "\u0435ve"),
+    ("\ufb01n", "fin"),
+    ("a\x00", "a\ufffd"),
+    ("a\x00", "a\x01"),
+    ("a\ud800", "a\udfff"),
+    (" ", "  "),
+    ("u" * 200 + "1", "u" * 200 + "2"),
+    ("u" * 300, make_story_key("u" * 300)[:-1]),
+]
+"""Names that look alike, or that some program takes for the same."""
+
+
 @pytest.mark.parametrize(
     ("one", "two"),
     [
+        *(({"user": first}, {"user": second}) for first, second in NEVER_MEET),
+        *(({"metadata": {"story": first}}, {"metadata": {"story": second}}) for first, second in NEVER_MEET),
+        *(({"user": first, "story": "x"}, {"user": second, "story": "x"}) for first, second in NEVER_MEET),
+        *(
+            (
+                {"user": "u", "story": quote(first, errors="surrogatepass")},
+                {"user": "u", "story": quote(second, errors="surrogatepass")},
+            )
+            for first, second in NEVER_MEET
+        ),
+        ({"user": 1}, {"user": 2}),
+        ({"user": 5}, {"user": "5"}),
+        ({"user": 1}, {"user": True}),
+        ({"user": 1}, {"user": 1.5}),
+        ({"user": False}, {"user": "False"}),
+        ({"user": "True"}, {"user": True}),
+        ({"user": ["a"]}, {"user": ["b"]}),
+        ({"user": ["a"]}, {}),
+        ({"user": " "}, {}),
+        ({"user": "null"}, {"user": None}),
+        ({"user": make_user_key(5)}, {"user": 5}),
+        ({"user": "u" * 300}, {"user": make_user_key("u" * 300)}),
+        ({"user": "alice", "story": "x"}, {"user": json.dumps(["alice", make_walled_name("alice", "x")])}),
         ({"user": "alice", "story": "x"}, {"story": "alice/x"}),
         ({"user": "a/b", "story": "c"}, {"user": "a", "story": "b/c"}),
-        ({"user": "u" * 200 + "1"}, {"user": "u" * 200 + "2"}),
-        ({"user": 1}, {"user": 2}),
         ({"story": "s" * 300 + "1"}, {"story": "s" * 300 + "2"}),
         ({"user": "alice", "story": "x"}, {"user": "bob", "story": "x"}),
+        ({"story": "%FF"}, {"story": "%FE"}),
+        ({"story": "%FF"}, {"story": "%C3%BF"}),
+        ({"chat_meta": {"group": "a b", "uid": "c"}}, {"chat_meta": {"group": "a", "uid": "b c"}}),
+        ({"chat_meta": {"uid": "7"}}, {"chat_meta": {"uid": 7}}),
+        ({"chat_meta": {"uid": "7"}}, {"chat_meta": {"uid": "7", "group": "chat"}}),
     ],
+    ids=lambda named: ascii(named)[:40],
 )
 async def test_people_and_names_are_told_apart(rig: Rig, one: dict[str, Any], two: dict[str, Any]) -> None:
-    for told, secret in ((one, "The secret of the first is a brass key."), (two, "What is the secret?")):
-        headers = {"x-previously-story": told["story"]} if "story" in told else {}
-        body = {"user": told["user"]} if "user" in told else {}
-        answer = await rig.ask("a Welcome to the archive, traveller.", f"u {secret}", headers=headers, **body)
+    said = ["a Welcome to the archive, traveller.", "u I have come for the old harbour maps."]
+    for named, more in ((one, ["a Which?", "u The secret of the first is a brass key."]), (two, [])):
+        headers = {"x-previously-story": named["story"]} if "story" in named else {}
+        body = {name: value for name, value in named.items() if name != "story"}
+        answer = await rig.ask(*said, *more, headers=headers, **body)
         assert answer.status_code == 200
     assert "brass" not in json.dumps(rig.last_sent())
     assert len(await rig.stories()) == 2
+
+
+@pytest.mark.parametrize("nobody", [{"user": ""}, {"user": None}, {}])
+async def test_who_says_no_name_is_nobody(rig: Rig, nobody: dict[str, Any]) -> None:
+    await rig.ask("a Welcome to the archive, traveller.", "u A brass key.")
+    await rig.ask("a Welcome to the archive, traveller.", "u A brass key.", "a Ok.", "u Where?", **nobody)
+    assert len(await rig.stories()) == 1
+
+
+async def test_plain_names_are_the_names_of_their_stories(rig: Rig) -> None:
+    """So were they before names were compared exactly: whoever has such stories keeps them."""
+    await rig.ask("u Good evening.", headers={"x-previously-story": "The lamp"})
+    await rig.ask("u Good morning.", headers={"x-previously-story": "The lamp"}, user="alice")
+    await rig.ask("u Good night.", chat_meta={"uid": "2026-11-15-20:33-7", "group": "Ines, Tom"})
+    assert set(await rig.stories()) == {"The lamp", "alice/The lamp f9ef5732", "Ines, Tom 2026-11-15-20:33-7"}
+
+
+async def test_nobody_can_take_the_name_of_a_users_story_first(rig: Rig) -> None:
+    taken = await rig.ask("u Mine now.", headers={"x-previously-story": make_walled_name("alice", "x")})
+    assert taken.status_code == 400
+    answer = await rig.ask("u The secret is a brass key.", headers={"x-previously-story": "x"}, user="alice")
+    assert answer.status_code == 200
+
+
+async def test_a_story_made_just_before_the_power_went_is_still_its_users(rig: Rig) -> None:
+    await rig.memory.story(make_walled_name("alice", "x"))  # and whose it is was not written down any more
+    answer = await rig.ask("u The secret is a brass key.", headers={"x-previously-story": "x"}, user="alice")
+    assert answer.status_code == 200
+    assert "a brass key." in str(await rig.stories())
 
 
 async def test_a_story_of_another_user_is_not_given_out_by_its_name(rig: Rig) -> None:

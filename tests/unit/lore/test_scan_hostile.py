@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 import re2  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from previously.lore.books import parse_book
 from previously.lore.decisions import ScanInput, ScanMessage
 from previously.lore.entry import KeyedEntry, find_problems
 from previously.lore.index import MOST_NESTED, build_index, find_nested
-from previously.lore.keys import LONGEST_PATTERN, RegexSet, parse_regex
+from previously.lore.keys import LONGEST_PATTERN, MOST_FILTERED, RegexSet, parse_regex
 from previously.lore.scan import scan
 from tests.effort import cases
 
@@ -73,7 +77,7 @@ def test_where_the_filter_gives_up_every_pattern_is_tried() -> None:
             return None
 
     group = RegexSet(["a", "b"])
-    group._filter = GivesUp()
+    group._filters = [GivesUp()]
     assert list(group.likely("x")) == ["a", "b"]
 
 
@@ -106,8 +110,7 @@ def test_keys_that_end_in_one_another_do_not_flood_the_search(quirks: bool) -> N
     ]
     index = build_index(lore, quirks=quirks)
     text = "a" * 16_000 + " " + "a" * 299 + "-b a"
-    automaton = index.segments[0].casefold
-    assert automaton is not None
+    [automaton] = index.segments[0].casefold
     assert len(automaton.matcher.find_matches_as_indexes(text, overlapping=True)) <= MOST_NESTED * len(text)
     found = {one.entry.uid for one in scan(index, ScanInput((ScanMessage(text),), recursion=False)).fired}
     assert found == {*(f"part/{size}" for size in range(1, 301)), "whole/299", "whole/1", "line"}
@@ -126,3 +129,50 @@ def test_texts_no_encoder_takes_are_read_all_the_same() -> None:
     ]
     found = scan(lore, ScanInput((ScanMessage("Grim \ud800\x00"),), counter=len))
     assert [one.entry.uid for one in found.fired] == ["b/1", "b/2"]
+
+
+def _spend(keys: list[str], text: str) -> float:
+    """Return the CPU seconds from a file's entry with these keys to the second of two turns in which it comes up."""
+    begun = time.process_time()
+    (entry,) = parse_book({"entries": {"0": {"uid": 0, "key": keys, "content": "told"}}}, "b").entries
+    find_problems(entry)
+    index = build_index([entry])
+    for number in range(2):
+        index = index.with_entries([KeyedEntry(f"later/{number}", "y", "told", (f"other {number}",))])
+        assert [one.entry.uid for one in scan(index, ScanInput((ScanMessage(text),))).fired] == [entry.uid]
+    return time.process_time() - begun
+
+
+@pytest.mark.parametrize(
+    ("write_key", "few"),
+    [("name{}".format, 10_000), ("{}name".format, 10_000), (r"/nam[e]{}\b/i".format, 500)],
+    ids=["plain", "alike at their ends", "patterns"],
+)
+def test_ten_times_the_keys_of_one_entry_take_about_ten_times_as_long(
+    write_key: Callable[[int], str], few: int
+) -> None:
+    spent = [
+        _spend([write_key(number) for number in range(count)], "The lamp is out; name77 and 77name were there. " * 50)
+        for count in (few, 10 * few)
+    ]
+    assert spent[1] < 30 * spent[0], spent  # a hundred times, were it quadratic
+
+
+def test_a_key_ten_times_as_long_takes_about_ten_times_as_long() -> None:
+    spent = [_spend(["x" * count, "é" * count, "name77"], "name77 " + "x" * 5_000) for count in (100_000, 1_000_000)]
+    assert spent[1] < 30 * spent[0], spent
+
+
+def test_patterns_in_several_filters_are_found_like_a_few() -> None:
+    patterns = [f"nam[e]{number}x" for number in range(MOST_FILTERED * 2 + 10)]
+    group = RegexSet(patterns)
+    wanted = [patterns[0], patterns[MOST_FILTERED], patterns[-1]]
+    text = " ".join(pattern.replace("[e]", "e") for pattern in wanted)
+    assert [one for one in group.likely(text) if group.first(one, text) is not None] == wanted
+
+
+def test_a_long_key_is_found_as_a_short_one_is() -> None:
+    long = "the lamp " * 100 + "is out"
+    entry = KeyedEntry("b/1", "x", "told", (long,))
+    for text, expected in ((f"And {long.upper()}.", True), (f"And {long}side.", False), (long[1:], False)):
+        assert bool(scan([entry], ScanInput((ScanMessage(text),))).fired) is expected

@@ -128,7 +128,7 @@ def test_each_message_of_a_view_says_which_part_it_is_from() -> None:
     assert [(one.part, one.index) for one in placed][:2] == [(ViewPart.SYSTEM, 0), (ViewPart.FRONT, 1)]
     assert [one.position for one in placed if one.part is ViewPart.TAIL] == view.tail_positions == [0, 1, 2, 3]
     assert [one.index for one in placed if one.part is ViewPart.NOTE] == [0] and placed[-2].message == note
-    (bearer,) = (one.position for one in placed if "<recalled>" in one.message.text)
+    (bearer,) = (one.position for one in placed if "<recalled" in one.message.text)
     assert bearer == 2 and view.parts.turn_memory is not None and view.parts.turn_memory.position == 2
 
 

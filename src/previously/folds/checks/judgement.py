@@ -31,7 +31,7 @@ from previously.text.language import find_language, find_wrong_language
 from previously.text.names import NOBODY, HeardNames, find_names, find_unheard, split_name
 from previously.text.numbers import COUNTS, LANGUAGES, find_numbers, find_values
 from previously.text.sentences import QUOTED, is_cut
-from previously.text.voice import find_first_person, find_talk, is_refusal
+from previously.text.voice import find_first_person, find_order, find_talk, is_refusal
 from previously.text.words import WORD
 
 _TOOL_REASONS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})
@@ -110,6 +110,11 @@ def _form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: b
     talk = find_talk(text, material.story)
     if talk:
         yield Refused(RefusalKind.TALK, f"it speaks of its task instead of the story: {clip_words(talk)}")
+    order = find_order(text)
+    if order:
+        yield Refused(
+            RefusalKind.TALK, f"it gives its reader an order instead of telling who gave it: {clip_words(order)}"
+        )
     structure = find_structure(text, material.story)
     if structure:
         yield Refused(RefusalKind.NOT_PROSE, f"it is not prose but {structure}")

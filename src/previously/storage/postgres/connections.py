@@ -79,6 +79,10 @@ class Connections:
         """Work that reads, all of one moment."""
         return await self._do_in_thread("begin_reading", {"owner": owner}, work)
 
+    async def examining(self, owner: str, work: Callable[[Tables], T]) -> T:
+        """Work that reads, all of one moment: what the server finds damaged it keeps to itself."""
+        return await self.reading(owner, work)
+
     async def writing(self, key: StoryKey, work: Callable[[Tables], T]) -> T:
         """Work that writes to a story. Those of one process wait for each other here, not with a connection each."""
         queue = self._queues.setdefault(key, asyncio.Lock())

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import apsw
 
 from previously.core.errors import StoreProblem
-from previously.storage.sqlite.file import SqliteFile
+from previously.storage.sqlite.file import IN_MEMORY_URI, SqliteFile
+from previously.storage.sqlite.page_checksums import explain_error
 from previously.storage.sqlite.writer import MOST_IN_GROUP, Writer
 from previously.storage.tables import Tables, make_tables
 from previously.storage.tables.records import StoryKey
@@ -31,6 +32,7 @@ class SqliteDatabase:
 
     def __init__(self, path: str, *, most_in_group: int = MOST_IN_GROUP) -> None:
         self._path = path
+        self._is_in_memory = path.startswith(IN_MEMORY_URI)
         self._process = os.getpid()
         self._writer = Writer(SqliteFile(path), most_in_group)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="previously-reader")
@@ -39,7 +41,10 @@ class SqliteDatabase:
         self._closed = False
 
     async def reading(self, _owner: str, work: Callable[[Tables], T]) -> T:
-        """Work that reads, all of one moment."""
+        """Work that reads, all of one moment. In memory there is no WAL, and readers and writers would lock each other
+        out: there the writer reads too."""
+        if self._is_in_memory:
+            return await self._write(lambda tables: _stage_once(work, tables))
         self._check_open()
 
         def read() -> T:
@@ -48,6 +53,17 @@ class SqliteDatabase:
                 return work(tables)
 
         return await self._run_in_thread(read)
+
+    async def examining(self, _owner: str, work: Callable[[Tables], T]) -> T:
+        """Work that reads, all of one moment, also what is on damaged pages."""
+        if self._is_in_memory:
+            return await self.reading(_owner, work)
+
+        def read(file: SqliteFile) -> T:
+            with file.snapshot():
+                return work(make_tables(file))
+
+        return await self._run_apart(read, checks_pages=False)
 
     async def writing(self, _key: StoryKey, work: Callable[[Tables], T]) -> T:
         """Work that writes: on disk when this returns."""
@@ -71,10 +87,12 @@ class SqliteDatabase:
 
     async def damage(self) -> list[str]:
         """Return the faults that SQLite finds in the file."""
-        return await self._run_apart(SqliteFile.damage)
+        return await self._run_apart(SqliteFile.damage, checks_pages=False)
 
     async def space(self) -> tuple[int, int] | None:
-        """Bytes of the file, and how many of them are free."""
+        """Bytes of the file, and how many of them are free; None in memory, which takes none of a disk."""
+        if self._is_in_memory:
+            return None
         return await self._run_apart(SqliteFile.space)
 
     async def shrink(self) -> None:
@@ -92,12 +110,12 @@ class SqliteDatabase:
         result: T = await self._writer.take(begin)
         return result
 
-    async def _run_apart(self, work: Callable[[SqliteFile], T]) -> T:
+    async def _run_apart(self, work: Callable[[SqliteFile], T], *, checks_pages: bool = True) -> T:
         """Work on the file as a whole, by a connection of its own, in no transaction."""
         self._check_open()
 
         def do() -> T:
-            file = SqliteFile(self._path)
+            file = SqliteFile(self._path, reads_only=not checks_pages, checks_pages=checks_pages)
             try:
                 return work(file)
             finally:
@@ -109,7 +127,7 @@ class SqliteDatabase:
         try:
             return await asyncio.wrap_future(self._readers.submit(work))
         except apsw.Error as error:
-            raise StoreProblem(f"The store could not do it: {error}.") from error
+            raise explain_error(error, self._path) from error
 
     def _open_reader(self) -> tuple[SqliteFile, Tables]:
         """This thread's own connection."""

@@ -17,6 +17,15 @@ import apsw
 
 from previously.core.errors import StoreProblem
 from previously.storage.queries import load_all_queries, load_migrations
+from previously.storage.sqlite.page_checksums import (
+    MIGRATION,
+    add_checksums,
+    connect,
+    explain_error,
+    find_damaged_pages,
+    has_checksums,
+)
+from previously.storage.sqlite.wal_frames import check_wal
 from previously.storage.tables.damage import Damaged
 from previously.storage.tables.session import Row
 
@@ -60,39 +69,57 @@ def make_memory_uri() -> str:
 class SqliteFile:
     """A connection to one file and the named queries asked of it. Used by one thread at a time."""
 
-    def __init__(self, path: str, *, reads_only: bool = False) -> None:
+    def __init__(self, path: str, *, reads_only: bool = False, checks_pages: bool = True) -> None:
         if apsw.SQLITE_VERSION_NUMBER < SOUND_SQLITE:
             raise StoreProblem(f"SQLite {apsw.sqlite_lib_version()} can lose data; install apsw 3.51.3 or newer.")
         self._queries = load_all_queries("sqlite")
-        self._path, self._reads_only = path, reads_only
+        self._path, self._reads_only, self._checks_pages = path, reads_only, checks_pages
+        self._is_file = not path.startswith(IN_MEMORY_URI)
         self.reopen()
 
     def reopen(self) -> None:
         """A connection without a past. What the one before had not kept is undone."""
-        path, reads_only = self._path, self._reads_only
+        path = self._path
         self._connection = _connect(path)
         try:
             self._connection.set_busy_handler(_wait_for_others)
             # One plan per query: otherwise many are planned anew for each value asked with, at ten times the cost.
             self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+            if not self._checks_pages:
+                self._connection.pragma("checksum_verification", False)
             _check_ours(self._connection, path)
-            self._connection.pragma("cache_size", -READER_CACHE_KIB if reads_only else -WRITER_CACHE_KIB)
-            if reads_only:
+            self._connection.pragma("cache_size", -READER_CACHE_KIB if self._reads_only else -WRITER_CACHE_KIB)
+            if self._reads_only:
                 self._connection.pragma("query_only", True)
-            else:
-                self._connection.pragma("journal_mode", "wal")
-                self._connection.pragma("synchronous", SYNCHRONOUS)
-                self._connection.pragma("secure_delete", True)  # what is deleted is overwritten
-                self._migrate()
+                return
+            if self._is_file:
+                check_wal(path, self._connection.pragma("page_size"))
+                self._have_checksums()
+            self._connection.pragma("journal_mode", "wal")
+            self._connection.pragma("synchronous", SYNCHRONOUS)
+            self._connection.pragma("secure_delete", True)  # what is deleted is overwritten
+            self._migrate()
         except apsw.NotADBError:
-            self._connection.close()
-            raise StoreProblem(f"{path} is not a database of Previously.") from None
+            self._leave()
+            raise StoreProblem(f"{path} is not a database of Previously, or its beginning is damaged.") from None
         except apsw.Error as error:
-            self._connection.close()
-            raise StoreProblem(f"{path} cannot be used: {error}.") from error
+            self._leave()
+            problem = explain_error(error, path)
+            raise (
+                problem if isinstance(problem, Damaged) else StoreProblem(f"{path} cannot be used: {error}.")
+            ) from error
         except StoreProblem:
-            self._connection.close()
+            self._leave()
             raise
+
+    def _leave(self) -> None:
+        """Close a file that is refused, and leave it as it is: its WAL is not brought in."""
+        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._connection.close()
+
+    def explain(self, error: Exception) -> Exception:
+        """Return an error of SQLite as one of ours, and any other as it is."""
+        return explain_error(error, self._path) if isinstance(error, apsw.Error) else error
 
     def rows(self, name: str, values: Mapping[str, Any]) -> list[Row]:
         """All rows a query gives."""
@@ -174,7 +201,8 @@ class SqliteFile:
         try:
             yield
         finally:
-            self._connection.execute("COMMIT")
+            if self._connection.in_transaction:  # an error of the disk ends it
+                self._connection.execute("COMMIT")
 
     def empty_wal(self) -> bool:
         """Bring the WAL into the file and truncate it; False if readers of an older moment did not let it."""
@@ -183,9 +211,13 @@ class SqliteFile:
         return not busy
 
     def damage(self) -> list[str]:
-        """Return the faults that SQLite finds, a line each."""
-        faults = [str(line) for (line,) in self._connection.execute("PRAGMA integrity_check")]
-        return [] if faults == ["ok"] else faults
+        """Return the faults that SQLite finds, a line each, and the pages that do not have their checksum."""
+        try:
+            faults = [str(line) for (line,) in self._connection.execute("PRAGMA integrity_check")]
+        except apsw.Error as error:
+            faults = [str(error)]
+        pages = find_damaged_pages(self._connection, self._path) if self._is_file else []
+        return pages + ([] if faults == ["ok"] else faults)
 
     def space(self) -> tuple[int, int]:
         """Bytes of all pages, and of the free ones."""
@@ -201,6 +233,13 @@ class SqliteFile:
         """Close the file."""
         self._connection.close()
 
+    def _have_checksums(self) -> None:
+        """See to it that pages have checksums: from the first on in a new file, and in one that was made without as
+        soon as nobody else has it open."""
+        if not has_checksums(self._connection):
+            add_checksums(self._connection)
+            self._connection.set_busy_handler(_wait_for_others)
+
     def _migrate(self) -> None:
         known = {name for name, _ in load_migrations("sqlite")}
         if self._connection.pragma("application_id") == APPLICATION_ID and _read_applied(self._connection) == known:
@@ -211,11 +250,14 @@ class SqliteFile:
             )
             applied = _read_applied(self._connection)
             for name, statements in load_migrations("sqlite"):
-                if name not in applied:
+                if name not in applied and self._can_apply(name):
                     self._connection.execute(statements)
                     self._connection.execute("INSERT INTO migration VALUES (?)", (name,))
             if self._connection.pragma("application_id") != APPLICATION_ID:
                 self._connection.pragma("application_id", APPLICATION_ID)
+
+    def _can_apply(self, migration: str) -> bool:
+        return migration != MIGRATION or not self._is_file or has_checksums(self._connection)
 
 
 def _connect(path: str) -> apsw.Connection:
@@ -225,7 +267,7 @@ def _connect(path: str) -> apsw.Connection:
     if not parent.is_dir():
         raise StoreProblem(f"{path} cannot be opened: there is no folder {parent}.")
     try:
-        return apsw.Connection(path)
+        return connect(path)
     except apsw.Error as error:
         raise StoreProblem(f"{path} cannot be opened: {error}.") from error
 
@@ -236,9 +278,12 @@ def _check_ours(connection: apsw.Connection, path: str) -> None:
         if connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreProblem(f"{path} is a database of another program.")
         return
-    unknown = _read_applied(connection) - {name for name, _ in load_migrations("sqlite")}
+    applied = _read_applied(connection)
+    unknown = applied - {name for name, _ in load_migrations("sqlite")}
     if unknown:
         raise StoreProblem(f"{path} was written by a newer version of Previously ({max(unknown)}).")
+    if MIGRATION in applied and not path.startswith(IN_MEMORY_URI) and not has_checksums(connection):
+        raise Damaged(path, "does not say that its pages have checksums")
 
 
 def _read_applied(connection: apsw.Connection) -> set[str]:

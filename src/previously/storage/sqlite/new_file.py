@@ -15,6 +15,7 @@ import apsw
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.storage.sqlite import SqliteStore
+from previously.storage.sqlite.page_checksums import OWN_MODE, connect
 
 BESIDE = ("-wal", "-shm", "-journal")
 """The endings of the files that SQLite keeps beside a database."""
@@ -71,7 +72,7 @@ def _check_free(path: Path, partial: Path) -> None:
 def _is_in_use(path: Path) -> bool:
     """Return whether somebody has the database open: then it cannot go back to being one file."""
     try:
-        connection = apsw.Connection(str(path))
+        connection = connect(str(path))
         try:
             return bool(connection.pragma("journal_mode", "delete") != "delete")
         finally:
@@ -85,7 +86,7 @@ def _is_in_use(path: Path) -> bool:
 def _publish(partial: Path, path: Path) -> None:
     """Make one file of it, see that the disk has it, and give it its name."""
     try:
-        connection = apsw.Connection(str(partial))
+        connection = connect(str(partial))
         try:
             connection.pragma("synchronous", "full")
             connection.pragma("journal_mode", "delete")  # folds the WAL in
@@ -131,10 +132,11 @@ def _copy(path: Path, copy: Path) -> None:
         raise StoreProblem(f"{path} is empty.")
     beside = path.with_name(f"{path.name}-wal")
     if not beside.exists() or not beside.stat().st_size:
+        copy.touch(OWN_MODE)
         shutil.copyfile(path, copy)
         return
     # Part of it is in the WAL, and somebody may be writing to that.
-    source, target = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY), apsw.Connection(str(copy))
+    source, target = connect(str(path), apsw.SQLITE_OPEN_READONLY), connect(str(copy))
     try:
         with target.backup("main", source, "main") as copying:
             copying.step()

@@ -16,7 +16,6 @@ from typing import Any
 
 import apsw
 
-from previously.core.errors import StoreProblem
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.tables import Tables, make_tables
 
@@ -66,9 +65,7 @@ class WriterJob:
         """Answer the caller, if it still waits. Called by its event loop."""
         if self.future.done():
             return
-        if isinstance(self.error, apsw.Error):
-            self.future.set_exception(StoreProblem(f"The store could not do it: {self.error}."))
-        elif self.error is not None:
+        if self.error is not None:
             self.future.set_exception(self.error)
         else:
             self.future.set_result(self.result)
@@ -82,6 +79,8 @@ class Writer:
         self._tables = make_tables(file)
         self._most = most_in_group
         self._queue: SimpleQueue[WriterJob | None] = SimpleQueue()
+        self._is_usable = True
+        """The connection can begin a transaction, as far as anybody knows."""
         self._last_group = 1
         self._last_commit_s = 0.0
         self._thread = threading.Thread(target=self._run, name="previously-writer", daemon=True)
@@ -116,6 +115,9 @@ class Writer:
         until, patience = now + GROUP_S, now + self._last_commit_s / 2
         job: WriterJob | None = first
         try:
+            if not self._is_usable:
+                self._file.reopen()
+                self._is_usable = True
             self._file.begin()
             while job is not None:
                 group.append(job)
@@ -135,11 +137,11 @@ class Writer:
         _settle(done for done in group if done.ended)
 
     def _give_up(self) -> None:
-        """Undo the transaction. Where even that fails, a new connection has none."""
+        """Undo the transaction. Where even that fails, a new connection has none: whoever writes next makes it."""
         try:
             self._file.rollback()
         except apsw.Error:
-            self._file.reopen()
+            self._is_usable = False
 
     def _attempt(self, job: WriterJob) -> None:
         if job.future.cancelled():
@@ -152,7 +154,7 @@ class Writer:
             if not self._file.in_transaction:
                 raise  # SQLite has undone all of it, what others did included
             self._file.undo_piece()
-            job.fail(error)
+            job.fail(self._file.explain(error))
         else:
             self._file.keep_piece()
 
@@ -179,7 +181,7 @@ class Writer:
             if job.from_its_beginning() and len(group) > 1:
                 self._keep_together(job, 1)
             else:
-                job.fail(error)
+                job.fail(self._file.explain(error))
                 _settle([job])
 
 

@@ -19,7 +19,10 @@ class Damaged(StoreProblem):
     """Something in the store is not as it must be."""
 
     def __init__(self, what: str, why: str) -> None:
-        super().__init__(f"The store is damaged: {what} {why}. `previously verify` says what else is wrong.")
+        super().__init__(
+            f"The store is damaged: {what} {why}. `previously verify` names all that is damaged; `previously restore` "
+            "brings stories back from a backup."
+        )
         self.what, self.why = what, why
 
 

@@ -115,8 +115,11 @@ class PathReader:
 
     def span(self, key: StoryKey, branch: BranchRow, first: int, last: int) -> list[OnPath]:
         """Return the messages at positions first to last, as far as the path has them."""
-        within = max(first, 0), min(last, branch.messages - 1)
-        return [_read_on_path(row) for row in self._lines.rows(key, "path_span", branch.line, *within)]
+        first, last = max(first, 0), min(last, branch.messages - 1)
+        messages = [_read_on_path(row) for row in self._lines.rows(key, "path_span", branch.line, first, last)]
+        if [message.position for message in messages] != list(range(first, last + 1)):
+            raise Damaged(f"the path of branch {branch.name!r}", f"does not have each of messages {first} to {last}")
+        return messages
 
     def known(self, key: StoryKey, branch: BranchRow) -> list[KnownEntry]:
         """The whole path as alignment needs it."""

@@ -26,7 +26,7 @@ from previously.core.messages import (
 )
 from previously.core.path import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
-from previously.storage.tables.damage import mark_decoder
+from previously.storage.tables.damage import Damaged, mark_decoder
 
 Row = Sequence[Any]
 
@@ -76,9 +76,33 @@ def read_attributes(at: str | None, source_id: str | None, extra: str | None, hi
     return Attributes(at, source_id, json.loads(extra) if extra else {}, bool(hidden))
 
 
-@mark_decoder("a message")
 def read_entry(row: Row) -> Entry:
-    """id, role, speaker, text, parts, witnesses, digest, at, source_id, extra, hidden, replaces."""
+    """Return the entry of a row as `decode_entry` does; `Damaged` if its words are not those that were kept."""
+    entry = decode_entry(row)
+    if digest(entry.message) != entry.digest:
+        raise Damaged(f"entry {entry.id}", "does not have its digest: its words are not those that were kept")
+    return entry
+
+
+ENTRY_COLUMNS = (
+    "id",
+    "role",
+    "speaker",
+    "text",
+    "parts",
+    "witnesses",
+    "digest",
+    "at",
+    "source_id",
+    "extra",
+    "hidden",
+    "replaces",
+)
+
+
+@mark_decoder("a message")
+def decode_entry(row: Row) -> Entry:
+    """Return the entry of a row of `ENTRY_COLUMNS`."""
     entry, role, speaker, text, parts, witnesses, entry_digest, *attributes, replaces = row
     message = Message(
         _ROLES[role],

@@ -7,7 +7,7 @@ inside a transaction or snapshot.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +123,13 @@ class StoryTable:
     def keep(self, key: StoryKey, what: str, value: str | int) -> None:
         """Keep the `header`, the `settings`, the `usage` or the `budget_tokens`."""
         self._session.run(f"set_{what}", {**key.values, what: value})
+
+    def change_kept(self, key: StoryKey, what: str, change: Callable[[str], str]) -> str:
+        """Keep what a change makes of the `header`, the `settings` or the `usage`, and return it."""
+        expect_story(self._session, key)
+        changed = change(self.kept(key, what))
+        self.keep(key, what, changed)
+        return changed
 
 
 def expect_story(session: Session, key: StoryKey) -> None:

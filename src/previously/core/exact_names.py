@@ -1,0 +1,90 @@
+"""Names exactly as they were given: keys that tell any two of them apart, and a form in which each can be shown.
+
+Whoever is told apart by a name must not meet another whose name only looks the same. So no letter is folded, dropped or
+trimmed here, and no number is the text that it is written with. A name that cannot be kept as it is becomes a hash of
+all of it, in a form that no other name has.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from re import Match
+
+from previously.core.json_values import clean
+from previously.core.patterns import lazy_pattern
+
+LONGEST_NAME = 200
+"""Characters of a name that a client gives; more would not fit on a line of a list."""
+
+SHOWN_OF_LONG = 160
+"""Characters that are shown of a name that was too long; its hash stands behind them."""
+
+_HASHED = "\x01"
+"""Begins the key of a user who is known by a hash; a text that begins so is hashed too."""
+
+_ODD_SPACE = lazy_pattern(r"^ +| +$|(?<= ) +")
+_WALL_BYTES = 4
+"""Bytes of the digest in the name of a user's story: it says where the user ends and the story begins, nothing else."""
+
+
+def make_user_key(given: object) -> str:
+    """Return the key of a user; empty for nobody: null, the empty text, or none given. Two values of JSON that differ
+    have different keys, 5 and "5" too."""
+    if given is None or given == "":
+        return ""
+    if isinstance(given, str) and _can_be_kept(given) and not given.startswith(_HASHED):
+        return given
+    return _HASHED + _hash(given)
+
+
+def make_story_key(given: str) -> str:
+    """Return the name under which a story is kept: the given one to the last character, or, if no store can keep that,
+    the beginning of it and a hash of all of it. A name that was made here is given back as it is."""
+    if given.strip() and _can_be_kept(given):
+        return given
+    return f"{show_name(given)[:SHOWN_OF_LONG]} {_hash(given)}"
+
+
+def make_walled_name(user: str, story: str) -> str:
+    """Return the name of a story that belongs to one of several users, who may all have given theirs the same name."""
+    return f"{user}/{story} {_make_digest(user, story)}"
+
+
+def is_walled_name(name: str) -> bool:
+    """Return whether a name was made by `make_walled_name`."""
+    both, _, digest = name.rpartition(" ")
+    slashes = (at for at, letter in enumerate(both) if letter == "/") if len(digest) == 2 * _WALL_BYTES else ()
+    return any(_make_digest(both[:at], both[at + 1 :]) == digest for at in slashes)
+
+
+def show_name(name: str) -> str:
+    """Return a name as people can read it: what cannot be seen, and a space that could be overlooked, is written as its
+    number."""
+    if name.isprintable() and name == " ".join(name.split()) and "\\" not in name:
+        return name
+    return _ODD_SPACE.sub(_write_number, "".join(map(_write_visibly, name)))
+
+
+def _write_visibly(letter: str) -> str:
+    if letter == "\\":
+        return "\\\\"  # so that no name looks like another with a number in it
+    return (
+        letter if letter.isprintable() else f"\\U{ord(letter):08x}" if ord(letter) > 0xFFFF else f"\\u{ord(letter):04x}"
+    )
+
+
+def _write_number(space: Match[str]) -> str:
+    return "\\u0020" * len(space.group())
+
+
+def _can_be_kept(name: str) -> bool:
+    return len(name) <= LONGEST_NAME and not clean(name)[1]
+
+
+def _hash(given: object) -> str:
+    return blake2b(json.dumps(given, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _make_digest(user: str, story: str) -> str:
+    return blake2b(json.dumps([user, story]).encode(), digest_size=_WALL_BYTES).hexdigest()

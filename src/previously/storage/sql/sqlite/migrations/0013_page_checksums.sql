@@ -1,0 +1,2 @@
+-- The pages of a file with this name among its migrations have checksums. It is noted by page_checksums.py, which gives
+-- them to a file: no statement can.

@@ -1,0 +1,132 @@
+"""Checksums of the pages of a file, so that no bit that flips on a disk is ever read as part of a story.
+
+SQLite's own extension `cksumvfs`, which apsw brings along, keeps eight bytes at the end of each page and compares them
+whenever a page is read from the file or its log. A name among the migrations says that a file has them: then it is
+damaged if it seems to have none, and versions that know nothing of them refuse it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import BinaryIO
+
+import apsw
+
+from previously.core.errors import StoreProblem
+from previously.storage.tables.damage import Damaged
+
+MIGRATION = "0013_page_checksums"
+"""Stands among the migrations of a file whose pages have checksums."""
+
+VFS = "cksmvfs"
+
+RESERVED_BYTES = 8
+"""The bytes of each page that the extension needs; any other number tells it that there are no checksums."""
+
+OWN_MODE = 0o600
+"""Stories are private: nobody else on the machine reads them, whatever the umask."""
+
+_SIZE_AT, _RESERVED_AT = 16, 20
+"""The places at which a file's first page says how large pages are, and how much of each is reserved."""
+
+_loading = threading.Lock()
+
+
+def connect(path: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
+    """Return a connection that checks and writes checksums, to a file that is its user's alone if it is new."""
+    _load()
+    if flags & apsw.SQLITE_OPEN_CREATE:
+        _create(path)
+    return apsw.Connection(path, flags=flags, vfs=VFS)
+
+
+def has_checksums(connection: apsw.Connection) -> bool:
+    """Return whether the pages of a file have checksums, or will have: it is empty, and they are asked for."""
+    return connection.reserve_bytes() == RESERVED_BYTES
+
+
+def add_checksums(connection: apsw.Connection) -> None:
+    """Give checksums to the pages of a file that has none: at once if it is empty, else by writing it anew. It stays as
+    it is if somebody else has it open, who may know nothing of checksums, or if there is no room for that."""
+    connection.set_busy_handler(None)  # those who have it open will not let go for being waited for
+    connection.reserve_bytes(reserve=RESERVED_BYTES)
+    if not connection.pragma("page_count"):
+        return
+    try:
+        connection.pragma("journal_mode", "delete")  # only who has the file alone can leave the WAL
+        connection.execute("VACUUM")
+    except apsw.Error:
+        connection.reserve_bytes(reserve=0)
+
+
+def explain_error(error: apsw.Error, path: str) -> StoreProblem:
+    """Return an error of SQLite as one of ours: damage is told from all else, so that it can be dealt with."""
+    if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
+        return Damaged(f"a page of {path}", "does not have its checksum")
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return Damaged(path, f"cannot be read ({error})")
+    return StoreProblem(f"The store could not do it: {error}.")
+
+
+def find_damaged_pages(connection: apsw.Connection, path: str) -> list[str]:
+    """Return a line for each page of a file that does not have its checksum. The connection does not check them."""
+    content = Path(path)
+    with content.open("rb", buffering=0) as file:
+        start = file.read(_RESERVED_AT + 1)
+        size = int.from_bytes(start[_SIZE_AT : _SIZE_AT + 2]) or 1
+        size = 65_536 if size == 1 else size
+        if start[_RESERVED_AT] != RESERVED_BYTES:
+            return []
+        damaged = [
+            number + 1
+            for number in range(content.stat().st_size // size)
+            # A page that is being written meanwhile is whole a moment later.
+            if not any(_is_whole(connection, _read_page(file, number, size)) for _ in range(3))
+        ]
+    if not damaged:
+        return []
+    tables = _read_page_tables(connection)
+    return [f"page {page} ({tables.get(page, 'free')}) does not have its checksum" for page in damaged]
+
+
+def _read_page(file: BinaryIO, number: int, size: int) -> bytes:
+    file.seek(number * size)
+    return file.read(size)
+
+
+def _is_whole(connection: apsw.Connection, page: bytes) -> bool:
+    return bool(connection.execute("SELECT verify_checksum(?)", (page,)).get)
+
+
+def _read_page_tables(connection: apsw.Connection) -> dict[int, str]:
+    try:
+        return {int(page): f"of {name}" for page, name in connection.execute("SELECT pageno, name FROM dbstat")}
+    except apsw.Error:  # it is the structure of the tables that is damaged
+        return {}
+
+
+def _load() -> None:
+    with _loading:
+        if VFS in apsw.vfs_names():
+            return
+        default = apsw.vfs_names()[0]
+        try:
+            from apsw import sqlite_extra
+
+            connection = apsw.Connection(":memory:")
+            sqlite_extra.load(connection, "cksumvfs")
+            connection.close()
+        except Exception as error:
+            reason = "This build of apsw has no `cksumvfs`: install apsw 3.51.3 or newer from its own wheel."
+            raise StoreProblem(reason) from error
+        apsw.set_default_vfs(default)  # other users of apsw in this process keep theirs
+
+
+def _create(path: str) -> None:
+    """Make the file before SQLite would, which asks the umask who may read it. Files beside it get its mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, OWN_MODE))
+    except OSError:
+        return  # it is there, or cannot be made, and SQLite says why

@@ -1,0 +1,197 @@
+"""Damage is an error for whoever reads what is damaged, says what it is, and keeps nothing else from being read."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import psycopg
+import pytest
+
+from previously import BadInput, Draft, Memory, StoreProblem, message
+from previously.storage.sqlite import file, page_checksums
+from previously.storage.sqlite.connections import SqliteDatabase
+from previously.storage.tables import Tables
+from tests.contract.storage.postgres_server import shared_server
+from tests.crash.flipping_bits import find_last_change
+
+RESERVED_AT = 20
+"""Where a file says how much of each page is reserved."""
+
+
+def tell(number: int) -> str:
+    return f"Message {number}: " + "the bell of the mill rings over the snow. " * 8
+
+
+async def write_story(memory: Memory, name: str, messages: int) -> None:
+    await (await memory.story(name)).add_drafts([Draft(message("user", tell(number))) for number in range(messages)])
+
+
+def flip_in(path: Path, words: bytes) -> None:
+    flip(path, path.read_bytes().index(words))
+
+
+def read(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def read_reserved(path: Path) -> int:
+    return path.read_bytes()[RESERVED_AT]
+
+
+def flip(path: Path, offset: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[offset] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> Path:
+    path = tmp_path / "stories.db"
+    memory = await Memory.open(path)
+    await write_story(memory, "tale", 200)
+    await write_story(memory, "another", 3)
+    await memory.close()
+    return path
+
+
+async def test_a_flipped_bit_in_a_message_is_named_and_the_rest_can_be_read(place: Path, tmp_path: Path) -> None:
+    flip_in(place, b"Message 20: ")
+    memory = await Memory.open(place)
+    story = await memory.story("tale")
+    with pytest.raises(
+        StoreProblem, match=r"damaged: a page of .*stories\.db.*`previously verify`.*`previously restore`"
+    ):
+        await story.messages()
+    assert [item.entry.message.text for item in await story.messages(150, 199)] == [tell(n) for n in range(150, 200)]
+    assert len(await (await memory.story("another")).messages()) == 3
+    await story.add("user", "It goes on.")
+    for copy in (memory.backup, memory.move):
+        with pytest.raises(StoreProblem, match=r"'tale' cannot be read.*damaged"):
+            await copy(tmp_path / "all.db", stories=["tale"])
+        assert [copied.story for copied in (await copy(tmp_path / f"{copy.__name__}.db", stories=["another"])).stories]
+    faults = {fault.where: fault.reason for fault in (await memory.verify()).faults}
+    assert faults.pop("the file").endswith("(of entry) does not have its checksum")
+    assert set(faults) == {"story 'tale', entry 21"}
+    await memory.close()
+
+
+async def test_a_damaged_story_is_brought_back_from_a_backup(place: Path, tmp_path: Path) -> None:
+    memory = await Memory.open(place)
+    await memory.backup(tmp_path / "backup.db")
+    await memory.close()
+    flip_in(place, b"Message 20: ")
+    memory = await Memory.open(place)
+    with pytest.raises(BadInput, match="--replace"):
+        await memory.restore(tmp_path / "backup.db", stories=["tale"])
+    await memory.restore(tmp_path / "backup.db", stories=["tale"], replace=True)
+    messages = await (await memory.story("tale")).messages()
+    assert [item.entry.message.text for item in messages] == list(map(tell, range(200)))
+    assert len(await memory.stories()) == 3, "the damaged one stands beside it"
+    await memory.close()
+
+
+async def test_words_that_were_changed_on_a_server_are_not_passed_on(tmp_path: Path) -> None:
+    url = shared_server().emptied()
+    memory = await Memory.open(url)
+    await write_story(memory, "tale", 3)
+    with psycopg.connect(url, options="-c search_path=previously") as connection:
+        connection.execute("UPDATE entry SET text = 'Massage 1' WHERE text LIKE 'Message 1%'")
+    story = await memory.story("tale")
+    with pytest.raises(StoreProblem, match=r"entry .* does not have its digest"):
+        await story.messages()
+    with pytest.raises(StoreProblem, match=r"entry .* does not have its digest"):
+        await memory.backup(tmp_path / "all.db")
+    assert len(await story.messages(2, 2)) == 1
+    await memory.close()
+
+
+async def test_a_message_that_is_missing_on_a_path_is_damage(place: Path) -> None:
+    with closing(page_checksums.connect(str(place))) as connection:
+        connection.execute("DELETE FROM path WHERE depth > 20 AND line = (SELECT min(line) FROM path)")
+    memory = await Memory.open(place)
+    story = await memory.story("tale")
+    with pytest.raises(StoreProblem, match="path of branch 'main' does not have each of messages"):
+        await story.messages(-5)
+    with pytest.raises(StoreProblem, match="damaged"):
+        await story.view()
+    await memory.close()
+
+
+async def test_a_check_that_is_run_again_counts_what_it_finds_once(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = await Memory.open(place)
+    counted = (await memory.verify()).checked
+    examine = SqliteDatabase.examining
+
+    async def examine_twice(database: SqliteDatabase, owner: str, work: Callable[[Tables], Any]) -> Any:
+        await examine(database, owner, work)  # as after a connection that broke at its end
+        return await examine(database, owner, work)
+
+    monkeypatch.setattr(SqliteDatabase, "examining", examine_twice)
+    assert (await memory.verify()).checked == counted
+    await memory.close()
+
+
+async def test_a_file_that_lost_the_mark_of_its_checksums_is_refused(place: Path) -> None:
+    flip(place, RESERVED_AT)
+    with pytest.raises(StoreProblem, match="damaged"):
+        await Memory.open(place)
+
+
+async def test_an_older_file_gets_checksums_when_nobody_else_has_it_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "stories.db"
+    with monkeypatch.context() as older:
+        older.setattr(file, "connect", apsw.Connection)
+        older.setattr(file, "add_checksums", lambda _: None)
+        memory = await Memory.open(place)
+        await write_story(memory, "tale", 30)
+        assert read_reserved(place) == 0
+        beside = await Memory.open(place)  # leaves it as it is, though it could do better
+        assert len(await (await beside.story("tale")).messages()) == 30
+        await beside.close()
+    beside = await Memory.open(place)
+    await (await beside.story("tale")).add("user", "Beside.")
+    await beside.close()
+    await memory.close()
+    assert read_reserved(place) == 0
+    memory = await Memory.open(place)
+    assert read_reserved(place) == page_checksums.RESERVED_BYTES
+    assert len(await (await memory.story("tale")).messages()) == 31
+    assert (await memory.verify()).clean
+    await memory.close()
+    flip_in(place, b"Message 20: ")
+    memory = await Memory.open(place)
+    with pytest.raises(StoreProblem, match="checksum"):
+        await (await memory.story("tale")).messages()
+    await memory.close()
+
+
+async def test_a_wal_that_is_damaged_before_its_last_change_is_refused(place: Path, tmp_path: Path) -> None:
+    memory = await Memory.open(place)
+    story = await memory.story("another")
+    for number in range(3):
+        await story.add("user", f"Late {number}.")
+    left = tmp_path / "left"
+    shutil.copytree(tmp_path, left, ignore=shutil.ignore_patterns("left"))
+    await memory.close()
+    wal = left / "stories.db-wal"
+    last = find_last_change(read(wal))
+    for offset in (10, 32 + 100, last - 2_000):
+        before = read(left / "stories.db")
+        flip(wal, offset)
+        with pytest.raises(StoreProblem, match=r"damaged: .*stories\.db-wal.*changes were written behind the damage"):
+            await Memory.open(left / "stories.db")
+        flip(wal, offset)
+        assert read(left / "stories.db") == before
+    flip(wal, last + 100)  # as if the power had gone
+    memory = await Memory.open(left / "stories.db")
+    assert (await (await memory.story("another")).messages())[-1].entry.message.text == "Late 1."
+    await memory.close()
