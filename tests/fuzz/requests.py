@@ -212,9 +212,11 @@ def _read_request(interface: Interface, given: FuzzInput) -> None:
     request = parse_chat_request(given.content, headers, interface)
     check(len(request.drafts) == len(request.messages), "a message became none or two")
     asked = request.client_request("ann")
-    for name in (asked.story or "", asked.user or "", request.make_story_name()):
+    for name in (asked.story or "", asked.user or ""):  # as they were given, whether they can be seen or not
         name.encode()
-        check(name.isprintable() and len(name) < 500, f"a name that cannot be shown: {name[:100]!r}")
+        check("\0" not in name and len(name) < 500, f"a name that cannot be kept: {name[:100]!r}")
+    made = request.make_story_name()
+    check(made.isprintable() and len(made) < 500, f"a name that cannot be shown: {made[:100]!r}")
     for draft in request.drafts:
         json.dumps(draft.attributes.extra, allow_nan=False, ensure_ascii=False).encode()
         draft.message.text.encode()
