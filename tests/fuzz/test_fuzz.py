@@ -16,11 +16,12 @@ from previously.blocking import BlockingMemory
 from previously.core.errors import BadInput
 from previously.core.json_values import parse_json
 from previously.folds.cast import read_cast_answer
-from previously.folds.checks import Accepted
+from previously.folds.checks import Accepted, clip_words
 from previously.folds.json_answer import find_object
 from previously.folds.prompts.templates import parse_template
 from previously.formats import read_story
 from previously.formats.scene_memories import migrate
+from previously.lore.books import parse_book
 from previously.lore.entry import KeyedEntry, find_problems
 from previously.lore.keys import LONGEST_PATTERN, Comparison, prepare_key
 from previously.models.server_facts import find_listed_window
@@ -164,6 +165,16 @@ def test_a_new_story_is_named_by_what_can_be_shown() -> None:
     body = {"messages": [{"role": "user", "content": "Hi."}], "chat_meta": {"char": "Fi\u202enn\u001b[2J"}}
     name = parse_chat_request(json.dumps(body).encode(), {}).make_story_name()
     assert name.startswith("Fi nn [2J ") and name.isprintable()
+
+
+def test_words_of_an_answer_are_quoted_in_a_line_that_can_be_shown() -> None:
+    assert clip_words("It broke\x8e\u202e off\n here") == "It broke off here"
+
+
+def test_an_entry_is_named_in_a_line_that_can_be_shown() -> None:
+    with pytest.raises(BadInput, match="cannot be read") as refusal:
+        parse_book({"entries": [{"id": "a\r\n", "keys": 5}]})
+    assert str(refusal.value).isprintable()
 
 
 def test_a_prompt_is_refused_in_a_short_sentence() -> None:

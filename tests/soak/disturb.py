@@ -13,11 +13,11 @@ from random import Random
 from tests.soak.servers import Server, pause
 
 LOCKING = (
-    "import sqlite3, sys, time; holder = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30); "
+    "import os, sqlite3, sys, time; holder = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30); "
     "holder.execute('BEGIN IMMEDIATE'); print('held', flush=True); time.sleep(float(sys.argv[2])); "
-    "holder.execute('ROLLBACK')"
+    "os._exit(0)"
 )
-"""A program that holds the store, as one that backs it up or hangs does."""
+"""A program that holds the store and ends without a word, as one that hangs and is ended does."""
 
 LONGEST_LOCK_S = 5.0
 """More than twice the time that memory has for a turn."""

@@ -73,6 +73,8 @@ async def soak(plan: SoakPlan, folder: Path) -> dict[str, Any]:
     lives = [life.describe() for server in servers for life in server.lives]
     slopes = [life["mb_per_minute"] for life in lives if life["seconds"] >= FLAT_LIFE_S]
     tracebacks = sum(server.count_tracebacks() for server in servers)
+    deaths = [code for server in servers for code in server.deaths]
+    is_flat = max(slopes, default=0.0) <= MOST_MB_PER_MINUTE
     return {
         "minutes": plan.minutes,
         "stories": len(tales),
@@ -83,10 +85,11 @@ async def soak(plan: SoakPlan, folder: Path) -> dict[str, Any]:
         **found.describe(),
         "verify": verified,
         "tracebacks": tracebacks,
+        "deaths": deaths,
         "most_mb": max(life["most_mb"] for life in lives),
         "mb_per_minute": max(slopes, default=None),
         "lives": lives,
-        "ok": found.sound and verified == "sound" and not tracebacks and max(slopes, default=0.0) <= MOST_MB_PER_MINUTE,
+        "ok": found.sound and verified == "sound" and not tracebacks and not deaths and is_flat,
     }
 
 

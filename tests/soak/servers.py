@@ -59,6 +59,8 @@ class Server:
         self.name = name
         self.port = free_port()
         self.lives: list[Life] = []
+        self.deaths: list[int] = []
+        """The exit codes of processes that ended by themselves."""
         self.log = db.with_name(f"server-{name}.log")
         self._command = [
             sys.executable, "-m", "previously", "--db", str(db), "serve",
@@ -98,9 +100,14 @@ class Server:
         await self._end(signal.SIGTERM)
 
     async def _end(self, how: signal.Signals) -> None:
-        if self._process is not None and self._process.returncode is None:
-            self._process.send_signal(how)
-            await self._process.wait()
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is not None:
+            self.deaths.append(process.returncode)
+            return
+        process.send_signal(how)
+        await process.wait()
 
     def sample(self) -> None:
         """Note the memory that it takes."""
