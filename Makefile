@@ -36,16 +36,22 @@ test-all: setup ## Every test, with many random cases
 test-rest: setup ## What `make test` leaves out: slow tests, and random ones with many cases
 	@HYPOTHESIS_PROFILE=full $(PYTEST) -m "slow or hypothesis or random" $(ARGS)
 
-test-clients: $(CLIENTS) ## The real SillyTavern in a real browser, through the proxy (ARGS=…)
+test-clients: $(CLIENTS) ## SillyTavern, opencode, Codex, Claude Code, aider and Open WebUI, the real ones, through the proxy (ARGS=…)
 	@TEST_CLIENTS=1 PYTHONHASHSEED=0 $(BIN)/pytest tests/clients $(ARGS)
 
-$(CLIENTS): $(STAMP) requirements-clients.lock tests/clients/package.json tests/clients/package-lock.json
-	@command -v npm >/dev/null || { echo "SillyTavern needs node 20 or newer, with npm."; exit 1; }
-	@echo "Installing playwright, chromium and SillyTavern (once) ..."
+# aider and Open WebUI want other versions of what .venv has: each gets a folder of its own.
+$(CLIENTS): $(STAMP) requirements-clients.lock $(wildcard tests/clients/*.lock tests/clients/package*.json)
+	@command -v npm >/dev/null || { echo "The clients need node 20 or newer, with npm."; exit 1; }
+	@echo "Installing playwright, chromium, SillyTavern, opencode, Codex, Claude Code, aider and Open WebUI (once) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-clients.lock
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends chromium; }
 	@mkdir -p .clients && cp tests/clients/package.json tests/clients/package-lock.json .clients/
 	@cd .clients && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@for name in aider openwebui; do \
+		test -x .clients/$$name/bin/python || $(PYTHON) -m venv .clients/$$name || exit 1; \
+		.clients/$$name/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+			-r tests/clients/requirements-$$name.lock || exit 1; \
+	done
 	@touch $(CLIENTS)
 
 goldens: setup ## Stored paths, answers of commands, bodies at the upstream: what is not as it was (ARGS=…)
@@ -99,6 +105,12 @@ lock: setup ## Compile the locks anew (the second holds the weights of a small m
 		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-local.lock
 	@$(BIN)/uv pip compile --group clients -c requirements.lock --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-clients.lock
+	@echo aider-chat | $(BIN)/uv pip compile - --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet -o tests/clients/requirements-aider.lock
+	@printf 'torch; sys_platform == "never"\n' > .venv/without-torch.txt  # gigabytes that only documents and speech need
+	@printf 'open-webui\njinja2\nsetuptools\n' | $(BIN)/uv pip compile - --override .venv/without-torch.txt --universal \
+		--python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet \
+		-o tests/clients/requirements-openwebui.lock
 
 clean: ## Remove .venv and caches
 	@rm -rf .venv .clients .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
