@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 
 from previously.core.errors import BadInput
 from previously.core.exact_names import is_walled_name, make_story_key, make_user_key, make_walled_name
-from previously.core.json_values import clean, kind, parse_json
+from previously.core.json_values import kind, parse_json
 from previously.core.messages import Draft, Role, clean_draft
 from previously.core.recent_values import RecentValues
 from previously.recognition.choose_story import ClientRequest
@@ -105,7 +105,10 @@ class ChatRequest:
         same name."""
         names = self.client_list.names
         who = ", ".join(names.members) or names.character or "Chat"
-        who = " ".join(clean(who)[0].split())[:_LONGEST_CAST] or "Chat"
+        who = (
+            " ".join("".join(letter if letter.isprintable() else " " for letter in who).split())[:_LONGEST_CAST]
+            or "Chat"
+        )
         return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"
 
 
