@@ -56,7 +56,6 @@ FAULTS = {
         "two_projects": "the messages before the talk are the same in every project",
     },
     "open_webui": {
-        "use_the_window": _TOOLS_TWICE,
         "name_the_story": _NAME,
         "choose_the_preset": "the preset is chosen by tools alone, which Open WebUI sends with every chat",
     },
@@ -70,6 +69,7 @@ SOMETIMES = {
         "know_the_decisions": "without tools there is no brief",
     },
     "open_webui": {
+        "use_the_window": _TOOLS_TWICE,
         "know_the_decisions": "what was decided is left out of a chat that has the preset for agents",
         "degrade_nothing": "the proxy warns that the upstream seems to cut prompts",
     },
