@@ -40,7 +40,6 @@ FAULTS = {
         "leave_alone_what_fits": _RESERVED,
         "keep_the_rules": "CLAUDE.md comes inside the first request and is cut away with it",
         "keep_the_environment": "a system message inside `messages` is dropped when the list is made anew",
-        "know_the_decisions": _RESERVED,
         "degrade_nothing": _RESERVED,
         "name_the_story": _NAME,
     },
@@ -64,6 +63,7 @@ FAULTS = {
 SOMETIMES = {
     "opencode": {"know_the_decisions": "without the preset for agents there is no brief"},
     "codex": {"know_the_decisions": "the brief leaves decisions out"},
+    "claude_code": {"know_the_decisions": _RESERVED},
     "aider": {
         "use_the_window": "the fold leaves less than the window holds",
         "know_the_decisions": "without tools there is no brief",
