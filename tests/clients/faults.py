@@ -45,7 +45,6 @@ FAULTS = {
     },
     "claude_code, compacted": {
         "leave_alone_what_fits": _RESERVED,
-        "know_the_decisions_in_summaries": _RESERVED,
         "keep_one_story": "the list after the client's own summary becomes another story",
     },
     "aider": {
@@ -64,6 +63,7 @@ SOMETIMES = {
     "opencode": {"know_the_decisions": "without the preset for agents there is no brief"},
     "codex": {"know_the_decisions": "the brief leaves decisions out"},
     "claude_code": {"know_the_decisions": _RESERVED},
+    "claude_code, compacted": {"know_the_decisions_in_summaries": _RESERVED},
     "aider": {
         "use_the_window": "the fold leaves less than the window holds",
         "know_the_decisions": "without tools there is no brief",
