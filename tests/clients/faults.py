@@ -40,13 +40,11 @@ FAULTS = {
         "leave_alone_what_fits": _RESERVED,
         "keep_the_rules": "CLAUDE.md comes inside the first request and is cut away with it",
         "keep_the_environment": "a system message inside `messages` is dropped when the list is made anew",
-        "know_the_decisions": _RESERVED,
         "degrade_nothing": _RESERVED,
         "name_the_story": _NAME,
     },
     "claude_code, compacted": {
         "leave_alone_what_fits": _RESERVED,
-        "know_the_decisions_in_summaries": _RESERVED,
         "keep_one_story": "the list after the client's own summary becomes another story",
     },
     "aider": {
@@ -62,16 +60,16 @@ FAULTS = {
 }
 
 SOMETIMES = {
-    "claude_code": {
-        "keep_to_the_interface": "a system message inside `messages` goes on as one, which the interface refuses",
-    },
     "opencode": {"know_the_decisions": "without the preset for agents there is no brief"},
     "codex": {"know_the_decisions": "the brief leaves decisions out"},
+    "claude_code": {"know_the_decisions": _RESERVED},
+    "claude_code, compacted": {"know_the_decisions_in_summaries": _RESERVED},
     "aider": {
         "use_the_window": "the fold leaves less than the window holds",
         "know_the_decisions": "without tools there is no brief",
     },
     "open_webui": {
+        "use_the_window": _TOOLS_TWICE,
         "know_the_decisions": "what was decided is left out of a chat that has the preset for agents",
         "degrade_nothing": "the proxy warns that the upstream seems to cut prompts",
     },
