@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import threading
-from pathlib import Path
-from typing import BinaryIO
 
 import apsw
 
@@ -84,29 +82,31 @@ def explain_error(error: apsw.Error, path: str) -> StoreProblem:
 
 
 def find_damaged_pages(connection: apsw.Connection, path: str) -> list[str]:
-    """Return a line for each page of a file that does not have its checksum. The connection does not check them."""
-    content = Path(path)
-    with content.open("rb", buffering=0) as file:
-        start = file.read(_RESERVED_AT + 1)
-        size = int.from_bytes(start[_SIZE_AT : _SIZE_AT + 2]) or 1
+    """Return a line for each page of a file that does not have its checksum. The connection does not check them.
+
+    The file is read by way of SQLite: whoever opens and closes it by themselves drops the locks of this process.
+    """
+    file = apsw.VFSFile("", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        if not file.xFileSize():
+            return []
+        start = file.xRead(_RESERVED_AT + 1, 0)
+        size = int.from_bytes(start[_SIZE_AT : _SIZE_AT + 2])
         size = 65_536 if size == 1 else size
         if start[_RESERVED_AT] != RESERVED_BYTES:
             return []
         damaged = [
             number + 1
-            for number in range(content.stat().st_size // size)
+            for number in range(file.xFileSize() // size)
             # A page that is being written meanwhile is whole a moment later.
-            if not any(_is_whole(connection, _read_page(file, number, size)) for _ in range(3))
+            if not any(_is_whole(connection, file.xRead(size, number * size)) for _ in range(3))
         ]
+    finally:
+        file.xClose()
     if not damaged:
         return []
     tables = _read_page_tables(connection)
     return [f"page {page} ({tables.get(page, 'free')}) does not have its checksum" for page in damaged]
-
-
-def _read_page(file: BinaryIO, number: int, size: int) -> bytes:
-    file.seek(number * size)
-    return file.read(size)
 
 
 def _is_whole(connection: apsw.Connection, page: bytes) -> bool:
