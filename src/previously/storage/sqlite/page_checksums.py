@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 
 import apsw
 
@@ -72,10 +73,35 @@ def add_checksums(connection: apsw.Connection) -> None:
         connection.pragma("cache_spill", True)
 
 
+def accept_pages(path: str) -> str:
+    """Give every page of a file the checksum of what it holds now, whoever wrote that; return where the file is kept as
+    it was. `StoreProblem` if SQLite itself finds faults in it, or if somebody else has it open."""
+    copy = f"{path}.before-mend"
+    if Path(copy).exists():
+        raise StoreProblem(f"{copy} is there from an earlier time: look whether you need it, then remove it.")
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.pragma("checksum_verification", False)
+        if connection.pragma("integrity_check") != "ok":
+            raise StoreProblem(f"SQLite itself finds faults in {path}: bring the stories back from a backup.")
+        connection.pragma("journal_mode", "delete")  # only who has the file alone can leave the WAL
+        _create(copy)
+        kept = apsw.Connection(copy)
+        with kept.backup("main", connection, "main") as copying:
+            copying.step()
+        kept.close()
+        connection.execute("VACUUM")
+    except apsw.Error as error:
+        raise StoreProblem(f"{path} cannot be mended: {error}.") from error
+    finally:
+        connection.close()
+    return copy
+
+
 def explain_error(error: apsw.Error, path: str) -> StoreProblem:
     """Return an error of SQLite as one of ours: damage is told from all else, so that it can be dealt with."""
     if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
-        return Damaged(f"a page of {path}", "does not have its checksum")
+        return Damaged(f"a page of {path}", "does not have its checksum, or another program wrote it")
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         return Damaged(path, f"cannot be read ({error})")
     return StoreProblem(f"The store could not do it: {error}.")
