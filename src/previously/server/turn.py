@@ -325,9 +325,9 @@ class ChatTurns:
         turn = await self._pending.read(key)
         if turn is None:
             return
-        listed = replace(turn.request.client_request(turn.owner), said_at=turn.said_at)
         name = turn.request.make_story_name()
         try:
+            listed = replace(turn.request.client_request(turn.owner), said_at=turn.said_at)
             await bring_in(
                 self._recognising, listed, name, turn.replies, partial=turn.partial, answered_at=turn.answered_at
             )
