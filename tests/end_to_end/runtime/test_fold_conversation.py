@@ -183,6 +183,22 @@ def test_a_model_writes_the_brief_and_is_asked_once() -> None:
     assert "hunter2000x" not in asked[0].user, "no secret goes to the model"
 
 
+@pytest.mark.parametrize("most", [0, 50, 300])
+def test_a_model_is_shown_so_much_of_each_output(most: int) -> None:
+    model = ScriptedModel(lambda _: BRIEF)
+    fold_conversation(chat(), budget=3_000, model=model, model_window=16_384, output_characters=most)
+    shown = model.requests[0].user.split("[tool-result] ")[1].split("\n[")[0].split("\n##")[0]
+    assert f"…[{len(chat()[3]['content'].strip()) - most:,} characters cut]…" in shown
+    assert most <= len(shown) <= most + 40
+
+
+def test_less_than_nothing_of_an_output_is_refused() -> None:
+    with pytest.raises(BadInput, match="characters of an output"):
+        fold_conversation(chat(), output_characters=-1)
+    with pytest.raises(BadInput, match="`output_characters` is a whole number"):
+        fold_conversation(chat(), output_characters="all")  # type: ignore[arg-type]
+
+
 def test_a_conversation_that_does_not_fit_the_model_is_read_in_parts() -> None:
     done = fold_conversation(chat(16, 60), budget=3_000, model=ScriptedModel(lambda _: BRIEF), model_window=4_096)
     assert done.calls > 1

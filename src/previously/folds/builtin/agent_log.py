@@ -105,6 +105,11 @@ _NO_RESULT = "[interrupted"
 _EDIT_COMMAND = lazy_pattern(r"\s*(?:edit\b|end_of_edit|insert \d)")
 
 
+def keeps_list(call: ToolCall) -> bool:
+    """Return whether a call only brings an agent's list of its work up to date."""
+    return _sort_of(call.name.lower(), {}) is Sort.PLAN
+
+
 def is_observation(text: str) -> bool:
     """Return whether a user's message is what a shell answered, not what a person wrote."""
     return bool(_OBSERVED.search(text[-600:]) or _OBSERVED.match(text[:60]))

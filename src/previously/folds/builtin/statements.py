@@ -380,7 +380,7 @@ def find_links(text: str) -> list[str]:
 
 
 _EXAMPLE = lazy_pattern(r"(?:such as|e\.g\.|for example) (\S{1,120})", re.I)
-_FILE = lazy_pattern(
+FILE_NAME = lazy_pattern(
     r"(?<![\w/.@:\-])(?:[\w.\-~@+]{0,80}/){0,20}[\w.\-@+]{1,80}\.(?:py|pyi|ipynb|js|mjs|cjs|jsx|ts|"
     r"tsx|vue|svelte|"
     r"md|rst|txt|json|jsonl|ya?ml|toml|ini|cfg|conf|env|lock|html?|css|scss|c|h|cc|cpp|hpp|cs|rs|go|java|kt|swift|"
@@ -394,4 +394,4 @@ def find_named_files(text: str) -> list[str]:
     """The files a user named outside of pasted code and addresses, each once."""
     bare = _URL.sub(" ", _CODE.sub("\n", text))
     examples = {one.strip("`'\",.:;)") for one in _EXAMPLE.findall(bare)}
-    return [one for one in dict.fromkeys(_FILE.findall(bare)) if one not in examples]
+    return [one for one in dict.fromkeys(FILE_NAME.findall(bare)) if one not in examples]

@@ -1,0 +1,127 @@
+"""Identifiers: what must be written exactly to mean anything, and where in a conversation each was met.
+
+That a name stands in a file or in what a command printed is read off calls and results, so it cannot be false. Secrets
+are taken out before anything is looked at. Reading is total and linear.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from previously.core.messages import Message, Role, ToolCall
+from previously.core.patterns import lazy_pattern
+from previously.folds.builtin.agent_log import AgentDeed, Sort, is_observation, keeps_list, read_deeds
+from previously.folds.builtin.statements import FILE_NAME
+from previously.folds.conversation.secrets import redact
+from previously.folds.conversation.sections import NAMES
+from previously.text.cuts import clip
+
+_IDENTIFIER = lazy_pattern(
+    r"`[^`\n]{2,200}`|(?<![\w/])(?:[\w.~@\-]{0,80}/){1,20}[\w.@\-]{1,80}|\b\w{1,80}[._]\w[\w.]{0,80}\b|"
+    r"\b[a-z]+[A-Z]\w{0,80}\b|"
+    r"\b[A-Z][a-z]+[A-Z]\w{0,80}\b|#?\b\d[\d.,:]{1,40}\b|\b[a-f0-9]{7,40}\b|\"[^\"\n]{3,200}\""
+)
+
+
+def find_identifiers(text: str) -> list[str]:
+    """Return what must be written exactly to mean anything: paths, names in code, numbers, quotations; each once."""
+    return list(dict.fromkeys(match.strip('`".,:;') for match in _IDENTIFIER.findall(text)))
+
+
+_NAME = lazy_pattern(
+    r"(?<![\w/.\-~:])~?/?(?:[\w.@\-]{1,80}/){1,20}[\w.@\-]{1,80}\.\w{1,8}\b"
+    r"|\b_{0,2}[A-Za-z][A-Za-z0-9]{0,80}(?:_[A-Za-z0-9]{1,80}){1,12}\b"
+    r"|\b[a-z]{1,40}[A-Z]\w{0,80}\b|\b[A-Z][a-z]{1,40}[A-Z]\w{0,80}\b"
+    r"|\b[A-Z]{2,10}-\d{1,7}\b|\b(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}\b"
+)
+LOOKED_AT = 40_000
+"""Characters of one text in which names are looked for: ten thousand tokens, more than most outputs have."""
+
+
+def find_names(text: str) -> list[str]:
+    """The paths, names in code, tickets and hashes of a text, each once."""
+    return list(dict.fromkeys([*_NAME.findall(text), *FILE_NAME.findall(text)]))
+
+
+def find_used_names(messages: Iterable[Message]) -> frozenset[str]:
+    """The names that the user and the agent write in these messages, in words and in calls. What a tool printed is not
+    used yet."""
+    return frozenset(name for message in messages for name in find_names(_read_written(message)))
+
+
+def _read_written(message: Message) -> str:
+    if message.role not in (Role.USER, Role.ASSISTANT) or is_observation(message.text):
+        return ""
+    calls = (part for part in message.parts if isinstance(part, ToolCall) and not keeps_list(part))
+    return "\n".join([message.text[:LOOKED_AT], *(_read_values(call.arguments) for call in calls)])
+
+
+def _read_values(arguments: str) -> str:
+    """The texts in a call's arguments, without the names of the arguments; as it is where it is no JSON."""
+    try:
+        waiting: list[object] = [json.loads(arguments)]
+    except (ValueError, RecursionError):
+        return arguments[:LOOKED_AT]
+    texts: list[str] = []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += reversed(value.values())
+        elif isinstance(value, list):
+            waiting += reversed(value)
+        elif isinstance(value, str):
+            texts.append(value[:LOOKED_AT])
+    return "\n".join(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class NamePlace:
+    """The place where a name was met, and in how many messages somebody wrote it."""
+
+    place: str
+    is_file: bool = False
+    written: int = 0
+
+
+def locate_names(messages: Sequence[Message]) -> dict[str, NamePlace]:
+    """Every name of a conversation with the file in which it was met last, or else the tool that gave it, or else who
+    said it. The name that was met last is the last."""
+    places: dict[str, NamePlace] = {}
+    done_at: dict[int, list[AgentDeed]] = {}
+    for deed in read_deeds(messages):
+        done_at.setdefault(deed.at, []).append(deed)
+    for at, message in enumerate(messages):
+        written = redact(_read_written(message))
+        _note(places, written, _SPEAKERS.get(message.role, ""), written=1)
+        for deed in done_at.get(at, ()):
+            if deed.sort is Sort.PLAN:
+                continue
+            told = redact(f"{_read_values(deed.raw)}\n{(deed.output or '')[:LOOKED_AT]}")
+            if deed.touches:
+                _note(places, told, deed.touches[-1].path, is_file=True)
+            else:
+                _note(places, told, f"what `{clip(deed.command.split(chr(10))[0], 60) or deed.tool}` gave")
+    return places
+
+
+_SPEAKERS = {Role.USER: "the user's words", Role.ASSISTANT: "the agent's words"}
+
+
+def _note(places: dict[str, NamePlace], text: str, place: str, *, is_file: bool = False, written: int = 0) -> None:
+    for name in find_names(text):
+        known = places.pop(name, NamePlace(place, is_file))
+        if is_file or not known.is_file:
+            known = replace(known, place=place, is_file=is_file)
+        places[name] = replace(known, written=known.written + written)
+
+
+def parse_name_lines(context: Iterable[str]) -> dict[str, NamePlace]:
+    """The names that an earlier brief places."""
+    places: dict[str, NamePlace] = {}
+    for line in context:
+        if line.startswith(NAMES):
+            place, _, names = line.removeprefix(NAMES).rpartition(": ")
+            places.update((name.strip("`"), NamePlace(place)) for name in reversed(names.split(", ")))
+    return places
