@@ -29,6 +29,7 @@ from previously.folds.builtin.shell import (
     matters,
     only_looks,
 )
+from previously.folds.conversation.pins import is_observation
 from previously.text.cuts import clip
 
 
@@ -96,9 +97,6 @@ _PATCHED = lazy_pattern(
 )
 _HOW = {"Update": Act.EDITED, "Add": Act.CREATED, "Delete": Act.DELETED}
 _OPEN_FILE = lazy_pattern(r"\(Open file: (?P<open>[^)\n]{1,240})\)|^\[File: (?P<shown>[^\n(]{1,240}) \(", re.M)
-_OBSERVED = lazy_pattern(
-    r"\(Current directory: [^\n]{0,300}\)\s*(?:bash-\$)?\s*$|^\s*(?:OBSERVATION:|<returncode>|EXECUTION RESULT)"
-)
 _NO_RESULT = "[interrupted"
 """The beginning of a result that stands for one which never came."""
 
@@ -108,11 +106,6 @@ _EDIT_COMMAND = lazy_pattern(r"\s*(?:edit\b|end_of_edit|insert \d)")
 def keeps_list(call: ToolCall) -> bool:
     """Return whether a call only brings an agent's list of its work up to date."""
     return _sort_of(call.name.lower(), {}) is Sort.PLAN
-
-
-def is_observation(text: str) -> bool:
-    """Return whether a user's message is what a shell answered, not what a person wrote."""
-    return bool(_OBSERVED.search(text[-600:]) or _OBSERVED.match(text[:60]))
 
 
 def read_deeds(messages: Sequence[Message]) -> list[AgentDeed]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, Role, ToolCall
 from previously.core.patterns import lazy_pattern
-from previously.folds.builtin.agent_log import AgentDeed, Sort, is_observation, keeps_list, read_deeds
+from previously.folds.builtin.agent_log import AgentDeed, Sort, keeps_list, read_deeds
 from previously.folds.builtin.statements import FILE_NAME
+from previously.folds.conversation.pins import is_observation
 from previously.folds.conversation.secrets import redact
 from previously.folds.conversation.sections import NAMES
 from previously.text.cuts import clip

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from previously.core.messages import Message, Role
 from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
-from previously.folds.builtin.agent_log import is_observation
-from previously.folds.conversation.pins import read_user_words
+from previously.folds.conversation.pins import find_requests, read_user_words
 from previously.text.cuts import clip
 from previously.text.sentences import join_lines, split_sentences
 
@@ -272,15 +271,8 @@ _GREETING = lazy_pattern(r"(?:hi|hello|hey|hallo|dear)\b[^.!?\n]{0,30}[.!,]?", r
 def read_requests(messages: Sequence[Message]) -> list[Request]:
     """Return what the user wrote, without what clients and shells put there."""
     requests: list[Request] = []
-    answered = False
-    for at, message in enumerate(messages):
-        if message.role is not Role.USER:
-            answered = answered or message.role is Role.ASSISTANT
-            continue
-        text = read_user_words(message)
-        if answered and is_observation(text):
-            continue  # a shell speaks, after the agent did
-        text = _PROMPT.sub("", text).strip()
+    for at in sorted(find_requests(messages)):
+        text = _PROMPT.sub("", read_user_words(messages[at])).strip()
         if text:
             requests.append(Request(at, text[:_REQUEST_READ]))
     return requests

@@ -31,7 +31,7 @@ from math import ceil
 from previously.core.messages import Message, Part, Role, Text, ToolResult
 from previously.core.pairing import find_units, find_unpaired
 from previously.core.tokens import Counter, message_tokens
-from previously.folds.conversation.pins import Pins, find_newest_request, find_pins, is_request
+from previously.folds.conversation.pins import Pins, find_newest_request, find_pins, find_requests
 from previously.folds.conversation.rules import (
     CompactedConversation,
     CompactPlan,
@@ -63,12 +63,13 @@ def cut_pieces(
 ) -> list[ConversationPiece]:
     """The units of a conversation without the earlier brief, which is neither head nor tail."""
     pieces: list[ConversationPiece] = []
+    requests = find_requests(messages, brief_at)
     for unit in units:
         if brief_at is not None and brief_at in unit:
             continue
         stays = unit[0] in pins.held
         cost = 0 if stays else sum(tokens[at] for at in unit)
-        pieces.append(ConversationPiece(unit, cost, is_request(messages[unit[0]]), stays))
+        pieces.append(ConversationPiece(unit, cost, unit[0] in requests, stays))
     return pieces
 
 
