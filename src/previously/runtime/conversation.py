@@ -23,6 +23,7 @@ from previously.folds.brief_checks import bound_brief
 from previously.folds.builtin.identifiers import find_used_names
 from previously.folds.conversation.compaction import (
     Disproved,
+    Proved,
     compose_conversation,
     count_whole,
     plan_compaction,
@@ -126,7 +127,7 @@ async def compact(
         return _as_it_was(whole, proved.reason, size, earlier)
     return Compacted(
         FOLDED,
-        _told(len(plan.head), sum(map(len, plan.pruned.values())), proved.before_tokens, proved.after_tokens),
+        _told(len(plan.head), sum(map(len, plan.pruned.values())), proved, rules.budget_tokens),
         after.messages,
         tuple(None if at is None else whole.origin[at] for at in after.origin),
         proved.before_tokens,
@@ -149,10 +150,16 @@ def _as_it_was(whole: Mended, reason: str, tokens: int, brief_at: int | None) ->
     )
 
 
-def _told(folded: int, pruned: int, before: int, after: int) -> str:
+def _told(folded: int, pruned: int, proved: Proved, budget: int | None) -> str:
     deeds = [f"{folded} message{'s are' if folded > 1 else ' is'} a brief now"] if folded else []
     deeds += [f"{pruned} tool output{'s were' if pruned > 1 else ' was'} left out"] if pruned else []
-    return f"{' and '.join(deeds)}: {before:,} tokens became {after:,}."
+    done = f"{' and '.join(deeds)}: {proved.before_tokens:,} tokens became {proved.after_tokens:,}."
+    if budget is None or proved.after_tokens <= budget:
+        return done
+    return (
+        f"{done} That is as small as it can be, and more than the budget of {budget:,}: rules, tools and the newest "
+        f"request alone take {proved.stays_tokens:,}."
+    )
 
 
 def _within(brief: str, most_tokens: int, counter: Counter) -> str:

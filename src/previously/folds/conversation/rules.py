@@ -148,6 +148,8 @@ class CompactPlan:
     """The place of the earlier brief."""
     brief_tokens: int
     """The most that the new brief may take for the proofs to hold."""
+    is_least: bool = False
+    """What must stay leaves no room in the budget: nothing else is left but the shortest brief."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,8 @@ def test_what_a_caller_pins_stays_whole_in_every_resort() -> None:
     rules = CompactRules(budget_tokens=6_000)
     what = planned(before, rules, pinned)
     assert {4, 5} <= set(what.kept) and 5 not in what.pruned
-    found = plan_compaction(before, CompactRules(budget_tokens=2_000), ESTIMATE, extra_pins=pinned)
-    assert isinstance(found, NothingToFold) and "alone take" in found.reason
+    least = planned(before, CompactRules(budget_tokens=2_000), pinned)
+    assert (least.is_least, least.kept, least.pruned) == (True, (0, 1, 4, 5), {})
 
 
 def test_results_that_came_with_the_request_are_left_out_only_as_a_last_resort() -> None:
