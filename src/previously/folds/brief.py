@@ -11,7 +11,7 @@ of ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -123,40 +123,37 @@ class BriefFold(NoteFold):
         if refused:
             return refused
         brief, dropped = self._without_talk_of_folding(brief)
-        before = parse_brief(self.so_far)
+        before = redact_brief(parse_brief(self.so_far))
         wrong = find_wrong_language(_prose_of(self.delta, before), _prose(brief))
         if wrong:
             return refuse_shape(f"it is in {wrong}; write in the language of the conversation")
-        rules = [rule for request in self._requests() for rule in find_rules(request)]
+        requests = [redact(request.text) for request in read_requests(self.delta) if not is_slight(request.text)]
+        rules = [rule for request in requests for rule in find_rules(request)]
         brief, missing = restore_constraints(brief, [*self.pins, *before.constraints, *rules])
         warnings = [f"spoke of the folding, left out: {item[:80]}" for item in dropped]
         warnings += [f"left out by the model, put back: {rule[:80]}" for rule in missing]
-        return self._accept(brief, warnings)
+        told = [item.removeprefix(EARLIER_REQUEST) for item in before.context if item.startswith(EARLIER_REQUEST)]
+        return self._accept(brief, warnings, [*told, *requests])
 
     def builtin(self) -> Accepted:
         brief = write_brief(self.delta, parse_brief(self.so_far))
         missing = [one for one in self.pins if one.strip() and one.strip() not in "\n".join(brief.items())]
         return self._accept(extend_brief(brief, constraints=missing), [])
 
-    def _accept(self, brief: Brief, warnings: list[str]) -> Accepted:
+    def _accept(self, brief: Brief, warnings: list[str], requests: Sequence[str] = ()) -> Accepted:
         bounded = bound_brief(redact_brief(brief), self.most_tokens)
         shed = [f"left out for want of room: {item[:80]}" for item in bounded.shed]
-        filled = fill_room(bounded.brief, self._find_certain(), self.used, self.most_tokens)
+        filled = fill_room(bounded.brief, self._find_certain(requests), self.used, self.most_tokens)
         return Accepted(render_brief(filled), warnings=(*warnings, *shed))
 
-    def _find_certain(self) -> CertainFacts:
-        """Return what calls and results alone say, of these messages and of those before them."""
+    def _find_certain(self, requests: Sequence[str]) -> CertainFacts:
+        """Return what was said word for word, and what calls and results alone say, of these messages and of those
+        before them."""
         before = redact_brief(parse_brief(self.so_far))
         now = locate_names(self.delta)
         known = parse_name_lines(before.context)
         names = {name: place for name, place in known.items() if name not in now} | now
-        earlier = [item.removeprefix(EARLIER_REQUEST) for item in before.context if item.startswith(EARLIER_REQUEST)]
-        files = list_certain_files(before.files, read_deeds(self.delta))
-        return CertainFacts((*earlier, *self._requests()), files, names)
-
-    def _requests(self) -> list[str]:
-        """The user's requests, without secrets."""
-        return [redact(request.text) for request in read_requests(self.delta) if not is_slight(request.text)]
+        return CertainFacts(tuple(requests), list_certain_files(before.files, read_deeds(self.delta)), names)
 
     def _refused(self, answer: str, text: str, brief: Brief) -> Refused | None:
         if not text:

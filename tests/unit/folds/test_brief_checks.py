@@ -66,14 +66,14 @@ def test_an_approach_that_was_given_up(said: str, given_up: list[str]) -> None:
 @pytest.mark.parametrize(
     ("said", "decided"),
     [
-        ("The check moves into the serializer so that both share it.", True),
+        ("The file is gone, so that must have worked.", False),
         ("Picked optimistic locking; reads are frequent.", True),
         ("Decision: keep the index in memory.", True),
         ("Let me look at the serializer because it is shared.", False),
         ("The serializer has four methods.", False),
     ],
 )
-def test_a_decision_is_known_by_its_reason(said: str, decided: bool) -> None:
+def test_a_decision_is_known_by_its_words(said: str, decided: bool) -> None:
     assert read_claims([message("assistant", said)]).decided == ([said] if decided else [])
 
 

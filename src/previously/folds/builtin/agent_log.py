@@ -113,6 +113,7 @@ def read_deeds(messages: Sequence[Message]) -> list[AgentDeed]:
     deeds: list[AgentDeed] = []
     waiting: dict[str, int] = {}
     typed: int | None = None
+    types_commands = False
     for at, message in enumerate(messages):
         called = False
         for part in message.parts:
@@ -131,8 +132,10 @@ def read_deeds(messages: Sequence[Message]) -> list[AgentDeed]:
             typed = None
         command = _typed(message.text) if message.role is Role.ASSISTANT and not called else ""
         following = messages[at + 1] if at + 1 < len(messages) else None
-        if command and following is not None and following.role is Role.USER and is_observation(following.text):
+        waits = following is None and types_commands  # the last one: no answer yet
+        if command and (waits or (following and following.role is Role.USER and is_observation(following.text))):
             typed = len(deeds)
+            types_commands = True
             deeds.append(_run(at, "bash", {}, command))
     return deeds
 
@@ -287,8 +290,8 @@ def _deeds_told(acts: Iterable[Act]) -> str:
 def list_files(deeds: Iterable[AgentDeed]) -> Files:
     files = Files()
     for deed in deeds:
-        if deed.failed and deed.sort is not Sort.RUN:
-            continue
+        if deed.output is None or (deed.failed and deed.sort is not Sort.RUN):
+            continue  # nobody knows that it was done, or it was not
         for touch in deed.touches[:_MOST_FILES]:
             if not deed.failed or touch.act in (Act.RAN, Act.CREATED):
                 files.touch(touch)
@@ -392,7 +395,7 @@ def find_newest_plan(deeds: Iterable[AgentDeed]) -> TodoList:
     """The newest list of an agent; empty where it kept none."""
     newest = TodoList()
     for deed in deeds:
-        if deed.sort is Sort.PLAN and not deed.failed:
+        if deed.sort is Sort.PLAN and deed.output is not None and not deed.failed:
             plan = _plan(deed.arguments)
             newest = newest if plan.is_empty else plan
     return newest

@@ -7,6 +7,7 @@ are taken out before anything is looked at. Reading is total and linear.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from previously.core.messages import Message, Role, ToolCall
 from previously.core.patterns import lazy_pattern
 from previously.folds.builtin.agent_log import AgentDeed, Sort, keeps_list, read_deeds
 from previously.folds.builtin.statements import FILE_NAME
-from previously.folds.conversation.pins import is_observation
+from previously.folds.conversation.pins import is_observation, read_user_words
 from previously.folds.conversation.secrets import redact
 from previously.folds.conversation.sections import NAMES
 from previously.text.cuts import clip
@@ -56,7 +57,8 @@ def _read_written(message: Message) -> str:
     if message.role not in (Role.USER, Role.ASSISTANT) or is_observation(message.text):
         return ""
     calls = (part for part in message.parts if isinstance(part, ToolCall) and not keeps_list(part))
-    return "\n".join([message.text[:LOOKED_AT], *(_read_values(call.arguments) for call in calls)])
+    words = read_user_words(message) if message.role is Role.USER else message.text
+    return "\n".join([words[:LOOKED_AT], *(_read_values(call.arguments) for call in calls)])
 
 
 def _read_values(arguments: str) -> str:
@@ -87,35 +89,34 @@ class NamePlace:
 
 
 def locate_names(messages: Sequence[Message]) -> dict[str, NamePlace]:
-    """Every name of a conversation with the file in which it was met last, or else the tool that gave it, or else who
-    said it. The name that was met last is the last."""
+    """Every name that a file, the output of a tool or the user told, with the file in which it was met last, or else
+    one of the others. The name that was met last is the last."""
     places: dict[str, NamePlace] = {}
+    written: Counter[str] = Counter()
     done_at: dict[int, list[AgentDeed]] = {}
     for deed in read_deeds(messages):
         done_at.setdefault(deed.at, []).append(deed)
     for at, message in enumerate(messages):
-        written = redact(_read_written(message))
-        _note(places, written, _SPEAKERS.get(message.role, ""), written=1)
+        names = find_names(redact(_read_written(message)))
+        written.update(names)
+        if message.role is Role.USER:
+            _note(places, names, "the user's words")
         for deed in done_at.get(at, ()):
-            if deed.sort is Sort.PLAN:
-                continue
-            told = redact(f"{_read_values(deed.raw)}\n{(deed.output or '')[:LOOKED_AT]}")
-            if deed.touches:
-                _note(places, told, deed.touches[-1].path, is_file=True)
-            else:
-                _note(places, told, f"what `{clip(deed.command.split(chr(10))[0], 60) or deed.tool}` gave")
-    return places
+            output = (deed.output or "")[:LOOKED_AT]
+            if deed.touches and not deed.command:
+                _note(places, find_names(redact(f"{_read_values(deed.raw)}\n{output}")), deed.touches[-1].path, True)
+            elif deed.touches:
+                _note(places, find_names(redact(output)), deed.touches[-1].path, True)
+            elif deed.sort is not Sort.PLAN:
+                place = f"what `{clip(deed.command.split(chr(10))[0], 60) or deed.tool}` gave"
+                _note(places, find_names(redact(output)), place)
+    return {name: replace(place, written=written[name]) for name, place in places.items()}
 
 
-_SPEAKERS = {Role.USER: "the user's words", Role.ASSISTANT: "the agent's words"}
-
-
-def _note(places: dict[str, NamePlace], text: str, place: str, *, is_file: bool = False, written: int = 0) -> None:
-    for name in find_names(text):
-        known = places.pop(name, NamePlace(place, is_file))
-        if is_file or not known.is_file:
-            known = replace(known, place=place, is_file=is_file)
-        places[name] = replace(known, written=known.written + written)
+def _note(places: dict[str, NamePlace], names: Iterable[str], place: str, is_file: bool = False) -> None:
+    for name in names:
+        known = places.pop(name, None)
+        places[name] = known if known and known.is_file and not is_file else NamePlace(place, is_file)
 
 
 def parse_name_lines(context: Iterable[str]) -> dict[str, NamePlace]:

@@ -66,7 +66,7 @@ _DECIDED = lazy_pattern(
     r"\blet['’]s (?:use|go with|keep|stick)\b(?! (?:the )?`?\w+`?(?: command| tool)? to (?:see|find|locate|look|"
     r"check|search|open|view|list|run))|"
     r"\bgoing with\b|^(?:decision|decided)\b[:,]|\b(?:picked|picking|opting for|settling on)\b|"
-    r"\bso that\b|\bbecause\b|\bthe (?:best|right|cleanest|simplest|safest|correct|proper) (?:approach|way|fix|option|"
+    r"\bthe (?:best|right|cleanest|simplest|safest|correct|proper) (?:approach|way|fix|option|"
     r"choice|solution|place)\b|"
     r"\b(?:instead of|rather than)\b|\bto fix (?:this|the|that|it)\b.{0,80}\b(?:should|need|must|will)\b|"
     r"\bthe fix is (?:to|simple|straightforward)\b|"
@@ -83,7 +83,7 @@ _LOOKS_FIRST = lazy_pattern(
 _CAUSE = lazy_pattern(
     r"\broot cause\b|\bthe (?:issue|problem|bug|error|failure|culprit|cause)\b.{0,60}\b(?:is|was|comes|stems|"
     r"occurs|lies|seems)\b|"
-    r"\bcaused by\b|\b(?:error|fail\w*|issue|bug|problem|crash\w*|exception)\b.{0,80}\bdue to\b|\bturns out\b|"
+    r"\bcaused by\b|\bturns out\b|"
     r"\bthe reason\b|\bdie ursache\b|\bliegt an\b|\ble problème (?:est|vient)\b|\bel problema (?:es|está)\b|"
     r"\bпричина\b|原因是|原因は",
     re.I,
