@@ -116,7 +116,7 @@ async def compact(
             tuple(said[at] for at in plan.head),
             before,
             most_tokens=plan.brief_tokens,
-            used=find_used_names(said[at] for at in plan.kept),
+            used=find_used_names([said[at] for at in plan.kept]),
             output_characters=rules.output_characters,
         )
         reply = await writer.write(note)

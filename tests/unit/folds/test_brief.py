@@ -206,7 +206,7 @@ def test_free_room_goes_first_to_the_names_that_the_newest_messages_use() -> Non
     used = frozenset({"open_part_7", "src/part_9.py", "open_nothing"})
     small = read(BriefFold(said, most_tokens=150, used=used), answer)
     assert small.files == ("src/part_9.py: read",)
-    assert small.context == ("Names in src/part_7.py: `open_part_7`",)
+    assert small.context == ("Names met in src/part_7.py: `open_part_7`",)
     text = kept(BriefFold(said, used=used), answer).text
     assert "open_part_7" in text
     assert "open_part_8" not in text

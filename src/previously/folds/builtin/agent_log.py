@@ -354,7 +354,8 @@ def list_runs(deeds: Iterable[AgentDeed]) -> CommandRuns:
             target = deed.touches[0].path if deed.touches else ""
             key = ("\0edit", target) if deed.sort is not Sort.OTHER else ("\0call", deed.tool, deed.raw[:200])
             if deed.failed or key in runs.of:
-                what = f"{deed.tool} of {target}" if target else f"`{render_command(f'{deed.tool} {deed.raw}')}`"
+                tool = "edit" if deed.command else deed.tool
+                what = f"{tool} of {target}" if target else f"`{render_command(f'{deed.tool} {deed.raw}')}`"
                 runs.note(key, CommandRun(what, number, deed.failed, deed.error, serious=False))
     return runs
 

@@ -56,7 +56,7 @@ MOST = {"constraints": 40, "done": 40, "decisions": 24, "next_steps": 15, "conte
 
 LAST_STEP = "Last step: "
 RAN = "Ran "
-_FAILS, _PASSES = "fails: ", "went well"
+_FAILS, _PASSES = "fails: ", "no error"
 _MOST_REQUESTS = 6
 MOST_REMARKS = 24
 _BACKTICKED = lazy_pattern(r"`([^`\n]{1,400})`")
@@ -194,7 +194,7 @@ def _last_step(deed: AgentDeed) -> str:
     what = f"`{render_command(deed.command)}`" if deed.command else f"`{render_command(f'{deed.tool} {deed.raw}')}`"
     if deed.touches and not deed.command:
         what = f"{deed.tool} of {deed.touches[0].path}"
-    if deed.output is None:
+    if deed.output is None and deed.arguments:  # the answer to a command that was typed may stand behind the brief
         return f"{LAST_STEP}{what}, no result yet"
     return f"{LAST_STEP}{what}: {deed.error}" if deed.failed and deed.error else f"{LAST_STEP}{what}"
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, Role, ToolCall
 from previously.core.patterns import lazy_pattern
 from previously.folds.builtin.agent_log import AgentDeed, Sort, keeps_list, read_deeds
+from previously.folds.builtin.shell import Act, split_steps
 from previously.folds.builtin.statements import FILE_NAME
-from previously.folds.conversation.pins import is_observation, read_user_words
+from previously.folds.conversation.pins import find_requests, read_user_words
 from previously.folds.conversation.secrets import redact
 from previously.folds.conversation.sections import NAMES
 from previously.text.cuts import clip
@@ -47,18 +48,23 @@ def find_names(text: str) -> list[str]:
     return list(dict.fromkeys([*_NAME.findall(text), *FILE_NAME.findall(text)]))
 
 
-def find_used_names(messages: Iterable[Message]) -> frozenset[str]:
+def find_used_names(messages: Sequence[Message]) -> frozenset[str]:
     """The names that the user and the agent write in these messages, in words and in calls. What a tool printed is not
     used yet."""
-    return frozenset(name for message in messages for name in find_names(_read_written(message)))
+    return frozenset(name for text in _read_written(messages) for name in find_names(text))
 
 
-def _read_written(message: Message) -> str:
-    if message.role not in (Role.USER, Role.ASSISTANT) or is_observation(message.text):
-        return ""
-    calls = (part for part in message.parts if isinstance(part, ToolCall) and not keeps_list(part))
-    words = read_user_words(message) if message.role is Role.USER else message.text
-    return "\n".join([words[:LOOKED_AT], *(_read_values(call.arguments) for call in calls)])
+def _read_written(messages: Sequence[Message]) -> Iterator[str]:
+    """For each message what a person or the agent wrote in it."""
+    requests = find_requests(messages)
+    for at, message in enumerate(messages):
+        calls = (part for part in message.parts if isinstance(part, ToolCall) and not keeps_list(part))
+        if at in requests:
+            yield read_user_words(message)[:LOOKED_AT]
+        elif message.role is Role.ASSISTANT:
+            yield "\n".join([message.text[:LOOKED_AT], *(_read_values(call.arguments) for call in calls)])
+        else:
+            yield ""
 
 
 def _read_values(arguments: str) -> str:
@@ -96,21 +102,26 @@ def locate_names(messages: Sequence[Message]) -> dict[str, NamePlace]:
     done_at: dict[int, list[AgentDeed]] = {}
     for deed in read_deeds(messages):
         done_at.setdefault(deed.at, []).append(deed)
-    for at, message in enumerate(messages):
-        names = find_names(redact(_read_written(message)))
+    for at, text in enumerate(_read_written(messages)):
+        names = find_names(redact(text))
         written.update(names)
-        if message.role is Role.USER:
+        if messages[at].role is Role.USER:
             _note(places, names, "the user's words")
         for deed in done_at.get(at, ()):
-            output = (deed.output or "")[:LOOKED_AT]
-            if deed.touches and not deed.command:
-                _note(places, find_names(redact(f"{_read_values(deed.raw)}\n{output}")), deed.touches[-1].path, True)
-            elif deed.touches:
-                _note(places, find_names(redact(output)), deed.touches[-1].path, True)
-            elif deed.sort is not Sort.PLAN:
-                place = f"what `{clip(deed.command.split(chr(10))[0], 60) or deed.tool}` gave"
-                _note(places, find_names(redact(output)), place)
+            path = _find_shown_file(deed)
+            given = _read_values(deed.raw) if path and not deed.command else ""
+            if deed.sort is not Sort.PLAN:
+                place = path or f"what `{clip(deed.command.split(chr(10))[0], 60) or deed.tool}` gave"
+                _note(places, find_names(redact(f"{given}\n{(deed.output or '')[:LOOKED_AT]}")), place, bool(path))
     return {name: replace(place, written=written[name]) for name, place in places.items()}
+
+
+def _find_shown_file(deed: AgentDeed) -> str:
+    """The one file whose words a call and its result hold; empty where that is not certain."""
+    if deed.output is None or deed.failed or len(deed.touches) != 1:
+        return ""
+    shows = deed.touches[0].act is Act.READ and len(split_steps(deed.command)) == 1 if deed.command else True
+    return deed.touches[0].path if shows else ""
 
 
 def _note(places: dict[str, NamePlace], names: Iterable[str], place: str, is_file: bool = False) -> None:

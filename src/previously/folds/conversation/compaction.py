@@ -5,9 +5,10 @@ goes on with when there is nothing to fold; asks for a plan; has a brief written
 composes; and proves (`prove`). Pins before the tail, the brief and the tail stay.
 
 Outputs are left out first: where that brings the whole below the line from which on there is something to fold, no
-brief is needed. Else the head is folded. Only where the result would not fit does more go: the largest outputs of what
-stays, then the newest unit itself, of which the brief then tells. The tail is filled from the newest unit backwards,
-without a gap, until so many turns are in it or there is no more room; a unit is never parted.
+brief is needed. Else what is still too long is folded. The tail is filled from the newest unit backwards, without a
+gap, until so many turns are in it or there is no more room; a unit is never parted. From the first unit on that does
+not fit as it was said, units come without their outputs. Only where the result would not fit does more go: the largest
+outputs of what stays, then the newest unit itself, of which the brief then tells.
 
 A plan can be proved with any brief that is within `CompactPlan.brief_tokens`, so no brief is written in vain. What a
 plan made has nothing to fold under the same rules. A brief is known by where it stands, which the caller remembers,
@@ -54,46 +55,60 @@ class ConversationPiece:
     messages: range
     tokens: int
     """Its tokens; none where it stays in any case."""
+    pruned_tokens: int
+    """The same with notes in the place of its outputs."""
     begins_turn: bool
     stays: bool
     """It is pinned, or holds a pin."""
 
 
 def cut_pieces(
-    messages: Sequence[Message], units: Sequence[range], pins: Pins, tokens: Sequence[int], brief_at: int | None
+    messages: Sequence[Message],
+    units: Sequence[range],
+    pins: Pins,
+    tokens: Sequence[int],
+    outputs: Sequence[Output],
+    brief_at: int | None,
 ) -> list[ConversationPiece]:
     """The units of a conversation without the earlier brief, which is neither head nor tail."""
     pieces: list[ConversationPiece] = []
+    frees: dict[int, int] = {}
+    for output in outputs:
+        frees[output.message] = frees.get(output.message, 0) + output.frees
     requests = find_requests(messages, brief_at)
     for unit in units:
         if brief_at is not None and brief_at in unit:
             continue
         stays = unit[0] in pins.held
         cost = 0 if stays else sum(tokens[at] for at in unit)
-        pieces.append(ConversationPiece(unit, cost, unit[0] in requests, stays))
+        pruned = 0 if stays else cost - sum(frees.get(at, 0) for at in unit)
+        pieces.append(ConversationPiece(unit, cost, pruned, unit[0] in requests, stays))
     return pieces
 
 
-def find_tail_start(pieces: Sequence[ConversationPiece], turns: int, room: int) -> int:
-    """Return which piece the tail begins with: so many turns at most, in so many tokens; all of them where that is
-    enough."""
+def find_tail_start(pieces: Sequence[ConversationPiece], turns: int, room: int) -> tuple[int, int]:
+    """Return which piece the tail begins with, and from which on its outputs stay: so many turns at most, in so many
+    tokens; all of them where that is enough. What does not fit as it was said may fit without its outputs."""
     if turns <= 0:
-        return len(pieces)
+        return len(pieces), len(pieces)
     first_turn = next((at for at, piece in enumerate(pieces) if piece.begins_turn), len(pieces))
-    start = len(pieces)
+    start = whole = len(pieces)
     begun = 0
+    prunes = False
     newest = True  # nothing that was done since the newest request is in the tail yet
     for at in reversed(range(len(pieces))):
         piece = pieces[at]
-        room -= piece.tokens
-        if room < 0 and not newest:
-            return start
-        start = at
+        prunes = prunes or (piece.tokens > room and not newest)
+        cost = piece.pruned_tokens if prunes else piece.tokens
+        if cost > room and not newest:
+            return start, whole
+        room -= cost
+        start, whole = at, whole if prunes else at
         newest = newest and piece.stays and not piece.begins_turn
         begun += piece.begins_turn
         if begun == turns and at > first_turn:
-            return start
-    return start
+            return start, whole
+    return start, whole
 
 
 def find_head(pieces: Sequence[ConversationPiece], start: int) -> tuple[int, ...]:
@@ -186,8 +201,10 @@ class _Planning:
         whole_units = find_units(messages)
         self._tokens = [message_tokens(message, counter) for message in messages]
         self._pins: Pins = find_pins(messages, whole_units, brief_at=brief_at, extra=extra_pins)
-        self._pieces: list[ConversationPiece] = cut_pieces(messages, whole_units, self._pins, self._tokens, brief_at)
         self._outputs = find_outputs(messages, counter, rules.protected_tools)
+        self._pieces: list[ConversationPiece] = cut_pieces(
+            messages, whole_units, self._pins, self._tokens, self._outputs, brief_at
+        )
         self._fixed = count_fixed(rules, counter)
         self._around_brief = counter.message_overhead_tokens + counter.tokens(f"{OPENING}\n\n") + _SEAM_TOKENS
         self.whole = self._fixed + sum(self._tokens)
@@ -213,9 +230,10 @@ class _Planning:
     def folded(self) -> CompactPlan | NothingToFold:
         """The plan that folds the head; more than the head only where the whole would not fit otherwise."""
         rules = self._rules
-        start = find_tail_start(self._pieces, rules.tail_turns, self._tail_room())
+        begins, start = find_tail_start(self._pieces, rules.tail_turns, self._tail_room())
         none = len(self._pieces)
-        plan = self._folding(start, [])
+        older = {at for piece in self._pieces[begins:start] if not piece.stays for at in piece.messages}
+        plan = self._folding(begins, [output for output in self._outputs if output.message in older])
         if plan:
             return plan
         if rules.budget_tokens is None or self.whole <= rules.budget_tokens:

@@ -38,7 +38,7 @@ def test_a_conversation_with_a_plan_a_dead_end_and_a_second_request() -> None:
         done=(
             "Add RotatingWriter",
             "All tests pass.",
-            "Ran `pytest -q tests/test_writer.py`: went well: 2 passed in 0.28s "
+            "Ran `pytest -q tests/test_writer.py`: no error: 2 passed in 0.28s "
             "(before: AttributeError: 'RotatingWriter' object has no attribute 'fileno')",
         ),
         in_progress=("Cover rotation with tests",),
@@ -107,7 +107,7 @@ def test_an_earlier_brief_is_updated() -> None:
     earlier = Brief(
         goal=("Upgrade the web client.", "Latest request before the newest messages: Start with react."),
         constraints=("Node stays at 18.",),
-        done=("Ran `npm test`: went well: 40 passed", "Read web/README.md."),
+        done=("Ran `npm test`: no error: 40 passed", "Read web/README.md."),
         in_progress=("Install react 19", "Something else"),
         blocked=("`npm test` fails: SyntaxError: old", "The VPN is down."),
         decisions=("Keep webpack, because of the plugin.", render_failure("vite 4")),
@@ -177,7 +177,7 @@ def test_sections_are_bounded_and_only_files_that_were_read_give_way() -> None:
 
 
 def test_nobody_knows_that_a_call_without_a_result_was_done() -> None:
-    todos = {"todos": [{"content": "Write the docs", "status": "in_progress"}]}
+    todos: dict[str, object] = {"todos": [{"content": "Write the docs", "status": "in_progress"}]}
     said = [
         message("user", "Fix the clock."),
         does("", ("1", "edit", {"path": "src/clock.py"}), ("2", "todo_write", todos)),
@@ -197,7 +197,7 @@ def test_the_last_command_that_was_typed_is_the_last_step() -> None:
         message("user", "12:00\n(Open file: n/a)\n(Current directory: /r)\nbash-$"),
         message("assistant", "It works.\n```\nsubmit\n```"),
     ]
-    assert write_brief(said).in_progress[0] == "Last step: `submit`, no result yet"
+    assert write_brief(said).in_progress[0] == "Last step: `submit`"
     assert write_brief([said[0], said[3]]).in_progress == (), "a fence alone is no command"
 
 
