@@ -26,7 +26,6 @@ FAULTS = {
         "choose_the_preset": "the preset is chosen at the request for a title, which has no tools",
     },
     "opencode, compacted": {
-        "leave_alone_what_fits": "the list after the client's own summary is cut to its last message",
         "send_what_was_asked": "the request for a summary has the session's id and gets its history",
     },
     "codex": {
@@ -41,13 +40,11 @@ FAULTS = {
         "leave_alone_what_fits": _RESERVED,
         "keep_the_rules": "CLAUDE.md comes inside the first request and is cut away with it",
         "keep_the_environment": "a system message inside `messages` is dropped when the list is made anew",
-        "know_the_decisions": _RESERVED,
         "degrade_nothing": _RESERVED,
         "name_the_story": _NAME,
     },
     "claude_code, compacted": {
         "leave_alone_what_fits": _RESERVED,
-        "know_the_decisions_in_summaries": _RESERVED,
         "keep_one_story": "the list after the client's own summary becomes another story",
     },
     "aider": {
@@ -57,7 +54,6 @@ FAULTS = {
         "two_projects": "the messages before the talk are the same in every project",
     },
     "open_webui": {
-        "use_the_window": _TOOLS_TWICE,
         "name_the_story": _NAME,
         "choose_the_preset": "the preset is chosen by tools alone, which Open WebUI sends with every chat",
     },
@@ -66,11 +62,14 @@ FAULTS = {
 SOMETIMES = {
     "opencode": {"know_the_decisions": "without the preset for agents there is no brief"},
     "codex": {"know_the_decisions": "the brief leaves decisions out"},
+    "claude_code": {"know_the_decisions": _RESERVED},
+    "claude_code, compacted": {"know_the_decisions_in_summaries": _RESERVED},
     "aider": {
         "use_the_window": "the fold leaves less than the window holds",
         "know_the_decisions": "without tools there is no brief",
     },
     "open_webui": {
+        "use_the_window": _TOOLS_TWICE,
         "know_the_decisions": "what was decided is left out of a chat that has the preset for agents",
         "degrade_nothing": "the proxy warns that the upstream seems to cut prompts",
     },

@@ -144,6 +144,40 @@ async def test_a_file_that_lost_the_mark_of_its_checksums_is_refused(place: Path
         await Memory.open(place)
 
 
+async def test_an_older_file_larger_than_the_cache_has_checksums_on_every_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "stories.db"
+    monkeypatch.setattr(file, "WRITER_CACHE_KIB", 64)
+    with monkeypatch.context() as older:
+        older.setattr(file, "connect", apsw.Connection)
+        older.setattr(file, "add_checksums", lambda _: None)
+        async with await Memory.open(place) as memory:
+            await write_story(memory, "tale", 2_000)
+    assert place.stat().st_size > 8 * 64 * 1024
+    for _ in range(2):
+        async with await Memory.open(place) as memory:
+            assert len(await (await memory.story("tale")).messages()) == 2_000
+            assert (await memory.verify()).clean
+    assert read_reserved(place) == page_checksums.RESERVED_BYTES
+
+
+async def test_a_file_too_large_to_be_written_anew_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "stories.db"
+    monkeypatch.setattr(page_checksums, "MOST_REWRITTEN_BYTES", 4_096)
+    with monkeypatch.context() as older:
+        older.setattr(file, "connect", apsw.Connection)
+        older.setattr(file, "add_checksums", lambda _: None)
+        async with await Memory.open(place) as memory:
+            await write_story(memory, "tale", 30)
+    async with await Memory.open(place) as memory:
+        assert len(await (await memory.story("tale")).messages()) == 30
+        assert (await memory.verify()).clean
+    assert read_reserved(place) == 0
+
+
 async def test_an_older_file_gets_checksums_when_nobody_else_has_it_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,10 @@ RESERVED_BYTES = 8
 OWN_MODE = 0o600
 """Stories are private: nobody else on the machine reads them, whatever the umask."""
 
+MOST_REWRITTEN_BYTES = 1024 * 1024 * 1024
+"""The largest file that is written anew, since all of it is held in memory meanwhile: far more than a person tells in a
+life. A larger one has checksums once it is moved to a new file."""
+
 _SIZE_AT, _RESERVED_AT = 16, 20
 """The places at which a file's first page says how large pages are, and how much of each is reserved."""
 
@@ -49,16 +53,25 @@ def has_checksums(connection: apsw.Connection) -> bool:
 
 def add_checksums(connection: apsw.Connection) -> None:
     """Give checksums to the pages of a file that has none: at once if it is empty, else by writing it anew. It stays as
-    it is if somebody else has it open, who may know nothing of checksums, or if there is no room for that."""
+    it is if somebody else has it open, who may know nothing of checksums, if there is no room for that, or if it is too
+    large."""
+    pages, size = connection.pragma("page_count"), connection.pragma("page_size")
+    if pages * size > MOST_REWRITTEN_BYTES:
+        return
     connection.set_busy_handler(None)  # those who have it open will not let go for being waited for
     connection.reserve_bytes(reserve=RESERVED_BYTES)
-    if not connection.pragma("page_count"):
+    if not pages:
         return
     try:
         connection.pragma("journal_mode", "delete")  # only who has the file alone can leave the WAL
+        # The extension writes checksums once it has seen the first page written, which says that there are any. A cache
+        # that spills writes others before it; without, all are written in their order.
+        connection.pragma("cache_spill", False)
         connection.execute("VACUUM")
     except apsw.Error:
         connection.reserve_bytes(reserve=0)
+    finally:
+        connection.pragma("cache_spill", True)
 
 
 def explain_error(error: apsw.Error, path: str) -> StoreProblem:
