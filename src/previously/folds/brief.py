@@ -127,7 +127,8 @@ class BriefFold(NoteFold):
         wrong = find_wrong_language(_prose_of(self.delta, before), _prose(brief))
         if wrong:
             return refuse_shape(f"it is in {wrong}; write in the language of the conversation")
-        requests = [redact(request.text) for request in read_requests(self.delta) if not is_slight(request.text)]
+        asked = read_requests(self.delta, goes_on=not before.is_empty)
+        requests = [redact(request.text) for request in asked if not is_slight(request.text)]
         rules = [rule for request in requests for rule in find_rules(request)]
         brief, missing = restore_constraints(brief, [*self.pins, *before.constraints, *rules])
         warnings = [f"spoke of the folding, left out: {item[:80]}" for item in dropped]
@@ -150,7 +151,7 @@ class BriefFold(NoteFold):
         """Return what was said word for word, and what calls and results alone say, of these messages and of those
         before them."""
         before = redact_brief(parse_brief(self.so_far))
-        now = locate_names(self.delta)
+        now = locate_names(self.delta, goes_on=not before.is_empty)
         known = parse_name_lines(before.context)
         names = {name: place for name, place in known.items() if name not in now} | now
         return CertainFacts(tuple(requests), list_certain_files(before.files, read_deeds(self.delta)), names)

@@ -234,19 +234,14 @@ class CertainFacts:
 
 def fill_room(brief: Brief, facts: CertainFacts, used: frozenset[str], most_tokens: int) -> Brief:
     """Return the brief with what is certain and missing, as far as there is room under the cap; no line of it goes.
-    First come the user's own words, then files that the newest messages use or that were changed, then the names they
-    use."""
+    First come files that the newest messages use or that were changed, then the user's own words, then the names that
+    the newest messages use."""
     text = render_brief(brief)
     room = int(most_tokens * FILLED_SHARE) - estimate_tokens(text)
     requests: list[str] = []
-    for request in _list_unsaid(facts.requests, brief, text):
-        room -= _count_item(request)
-        if room < 0:
-            break
-        requests.append(request)
     files: list[str] = []
     names: dict[str, list[str]] = {}
-    for item, place in _list_missing(facts, text, used):
+    for item, place in _list_missing(facts, brief, text, used):
         line = f", `{item}`" if place else item
         cost = _count_item(line) + (_count_item(f"{NAMES}{place}: ") if place and place not in names else 0)
         if cost > room:
@@ -255,7 +250,7 @@ def fill_room(brief: Brief, facts: CertainFacts, used: frozenset[str], most_toke
         if place:
             names.setdefault(place, []).append(item)
         else:
-            files.append(item)
+            (requests if item.startswith(EARLIER_REQUEST) else files).append(item)
     told = [f"{NAMES}{place}: {', '.join(f'`{name}`' for name in each)}" for place, each in names.items()]
     # They stand before the brief's own lines: where a tokenizer counts more than was estimated, they go first.
     return replace(
@@ -272,8 +267,8 @@ def _list_unsaid(requests: Sequence[str], brief: Brief, text: str) -> Iterator[s
             yield f"{EARLIER_REQUEST}{find_asked(request)}"
 
 
-def _list_missing(facts: CertainFacts, text: str, used: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Files, and names with their places, that a text does not have: the most needed first."""
+def _list_missing(facts: CertainFacts, brief: Brief, text: str, used: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Files, requests, and names with their places, that a brief does not have: the most needed first."""
     endings = {name.rsplit("/", 1)[-1] for name in used}
     known = set(find_names(text))
     files = [line for line in reversed(facts.files) if split_file(line)[0] not in text]
@@ -283,7 +278,7 @@ def _list_missing(facts: CertainFacts, text: str, used: frozenset[str]) -> Itera
     paths = "\n".join(f"/{split_file(line)[0]}\n" for line in facts.files)
     missing = [name for name in reversed(list(facts.names)) if name not in known and f"/{name}\n" not in paths]
     others = [name for name in missing if name not in used and facts.names[name].written >= _LEAST_WRITTEN]
-    for line in (*first, *changed):
+    for line in (*first, *changed, *_list_unsaid(facts.requests, brief, text)):
         yield line, ""
     for name in missing:
         if name in used:

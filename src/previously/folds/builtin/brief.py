@@ -81,7 +81,7 @@ def write_brief(messages: Sequence[Message], earlier: Brief | None = None) -> Br
     before = earlier or Brief()
     deeds = read_deeds(messages)
     read = _Read(
-        [one for one in read_requests(messages) if not is_slight(one.text)],
+        [one for one in read_requests(messages, goes_on=not before.is_empty) if not is_slight(one.text)],
         deeds,
         read_claims(messages),
         find_newest_plan(deeds),

@@ -54,9 +54,9 @@ def find_used_names(messages: Sequence[Message]) -> frozenset[str]:
     return frozenset(name for text in _read_written(messages) for name in find_names(text))
 
 
-def _read_written(messages: Sequence[Message]) -> Iterator[str]:
+def _read_written(messages: Sequence[Message], *, goes_on: bool = False) -> Iterator[str]:
     """For each message what a person or the agent wrote in it."""
-    requests = find_requests(messages)
+    requests = find_requests(messages, goes_on=goes_on)
     for at, message in enumerate(messages):
         calls = (part for part in message.parts if isinstance(part, ToolCall) and not keeps_list(part))
         if at in requests:
@@ -94,7 +94,7 @@ class NamePlace:
     written: int = 0
 
 
-def locate_names(messages: Sequence[Message]) -> dict[str, NamePlace]:
+def locate_names(messages: Sequence[Message], *, goes_on: bool = False) -> dict[str, NamePlace]:
     """Every name that a file, the output of a tool or the user told, with the file in which it was met last, or else
     one of the others. The name that was met last is the last."""
     places: dict[str, NamePlace] = {}
@@ -102,7 +102,7 @@ def locate_names(messages: Sequence[Message]) -> dict[str, NamePlace]:
     done_at: dict[int, list[AgentDeed]] = {}
     for deed in read_deeds(messages):
         done_at.setdefault(deed.at, []).append(deed)
-    for at, text in enumerate(_read_written(messages)):
+    for at, text in enumerate(_read_written(messages, goes_on=goes_on)):
         names = find_names(redact(text))
         written.update(names)
         if messages[at].role is Role.USER:

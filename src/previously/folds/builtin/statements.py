@@ -268,10 +268,11 @@ _HEADING = lazy_pattern(r"#{1,6} .{1,80}|\*\*[^*]{1,80}\*\*:?|__[^_]{1,80}__:?|[
 _GREETING = lazy_pattern(r"(?:hi|hello|hey|hallo|dear)\b[^.!?\n]{0,30}[.!,]?", re.I)
 
 
-def read_requests(messages: Sequence[Message]) -> list[Request]:
-    """Return what the user wrote, without what clients and shells put there."""
+def read_requests(messages: Sequence[Message], *, goes_on: bool = False) -> list[Request]:
+    """Return what the user wrote, without what clients and shells put there. `goes_on` says that the agent spoke
+    before."""
     requests: list[Request] = []
-    for at in sorted(find_requests(messages)):
+    for at in sorted(find_requests(messages, goes_on=goes_on)):
         text = _PROMPT.sub("", read_user_words(messages[at])).strip()
         if text:
             requests.append(Request(at, text[:_REQUEST_READ]))

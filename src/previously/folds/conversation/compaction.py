@@ -233,7 +233,9 @@ class _Planning:
         begins, start = find_tail_start(self._pieces, rules.tail_turns, self._tail_room())
         none = len(self._pieces)
         older = {at for piece in self._pieces[begins:start] if not piece.stays for at in piece.messages}
-        plan = self._folding(begins, [output for output in self._outputs if output.message in older])
+        left_out = [output for output in self._outputs if output.message in older]
+        worth = sum(output.frees for output in left_out) >= rules.prune_frees
+        plan = self._folding(begins, left_out) if worth else self._folding(start, [])
         if plan:
             return plan
         if rules.budget_tokens is None or self.whole <= rules.budget_tokens:

@@ -39,7 +39,9 @@ _WHOLE = lazy_pattern(
     r"#+ AGENTS\.md instructions\b|"
     r"(?:Stop|SubagentStop|PreToolUse|PostToolUse|UserPromptSubmit|SessionStart|SessionEnd|PreCompact|Notification)"
     r"(?::\S{1,80})? hook (?:feedback|error|blocking error|additional context)\b[^\n]{0,200}:|"
-    r"I committed the changes with git hash \w+ & commit msg:)",
+    r"I committed the changes with git hash \w+ & commit msg:|I have \*added these files to the chat\*|"
+    r"Here are (?:some READ ONLY files, provided for your reference|summaries of some files present in my git)|"
+    r"I switched to a new code base\. Please don't consider the above files)",
     re.I,
 )
 _OBSERVED = lazy_pattern(
@@ -151,11 +153,12 @@ def find_newest_request(messages: Sequence[Message], brief_at: int | None = None
     return max(find_requests(messages, brief_at), default=None)
 
 
-def find_requests(messages: Sequence[Message], brief_at: int | None = None) -> frozenset[int]:
+def find_requests(messages: Sequence[Message], brief_at: int | None = None, *, goes_on: bool = False) -> frozenset[int]:
     """Return where the user asked for something: neither what a client attached nor what a tool said in the user's
-    name. An earlier brief is no request, and the agent spoke before it."""
+    name. An earlier brief is no request, and the agent spoke before it; where these messages go on from one that is
+    not among them, it spoke before all of them."""
     spoke = (at for at, message in enumerate(messages) if message.role is Role.ASSISTANT or at == brief_at)
-    answered = next(spoke, len(messages))
+    answered = -1 if goes_on else next(spoke, len(messages))
     return frozenset(
         at
         for at, message in enumerate(messages)

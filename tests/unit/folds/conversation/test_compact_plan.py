@@ -76,7 +76,7 @@ def test_pins_take_nothing_of_the_tails_room() -> None:
 
 def test_older_steps_stay_without_their_outputs_before_they_are_told_in_the_brief() -> None:
     """A long turn of large outputs left one or two steps; the agent did not see what it had just done."""
-    before = run(12, 300)
+    before = run(200, 100)
     rules = CompactRules(budget_tokens=8_000)
     what = planned(before, rules)
     stays = [at for at in what.kept if at > 1]
@@ -86,6 +86,9 @@ def test_older_steps_stay_without_their_outputs_before_they_are_told_in_the_brie
     assert max(what.pruned) < min(whole), "the newest outputs are the ones that stay"
     after = compose_conversation(before, what, "- noted")
     assert count_whole(after.messages, rules, ESTIMATE) + what.brief_tokens <= 0.85 * 8_000
+    few = planned(run(14, 100), rules)
+    assert few.pruned and not few.head, "where that is enough, no brief is needed"
+    assert not planned(before, CompactRules(budget_tokens=8_000, prune_least_tokens=10**9)).pruned
 
 
 def test_what_a_caller_pins_stays_whole_in_every_resort() -> None:

@@ -49,7 +49,7 @@ def parted(drawn: str, turns: int = 2, room: int = 10_000) -> str:
         ("sPeeee", 2, 1_000, "sPee|ee"),
         ("sPeeee", 2, 1_020, "sPe|e!ee"),
         ("sPeeee", 2, 1_200, "|sPee!ee"),
-        ("sPee1e", 2, 560, "sPee|1!e"),
+        ("sPee1e", 2, 560, "sPee1|e"),
         ("UeUePe", 1, 510, "UeUe|Pe"),
         ("sPii", 2, 10, "sPi|i"),
         ("", 2, 200, "|"),

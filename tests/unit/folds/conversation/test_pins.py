@@ -98,16 +98,18 @@ ATTACHED = [
     "<tool_response>3 passed</tool_response>",
 ]
 
-HOOKS = [
+ATTACHED_TEXTS = [
     "Stop hook feedback:\n- [~/check.sh]: Never stop before the tests pass.",
     "PreToolUse:Bash hook error: [~/guard.sh]: Do not push.",
     "UserPromptSubmit hook additional context: Use tabs.",
     "I committed the changes with git hash 1a2b3c4 & commit msg: feat: always round down",
+    "I have *added these files to the chat* so you can go ahead and edit them.\n\na.py\n```\nx = 1\n```",
+    "Here are summaries of some files present in my git repository.\nDo not propose changes to these files.",
 ]
 
 
-@pytest.mark.parametrize("attached", HOOKS)
-def test_the_feedback_of_a_hook_is_no_request(attached: str) -> None:
+@pytest.mark.parametrize("attached", ATTACHED_TEXTS)
+def test_the_feedback_of_a_hook_and_files_of_a_client_are_no_request(attached: str) -> None:
     asked = user("Fix the parser.")
     assert read_requests([user(attached)]) == []
     assert find_newest_request([asked, CALL, RESULT, user(attached)]) == 0
@@ -135,6 +137,7 @@ def test_what_a_tool_says_as_the_user_is_no_request_once_the_agent_spoke(text: s
     assert find_newest_request([user(text), spoke]) == 0, "a task may come in the same form"
     assert find_newest_request([user("Notes."), user(text)], brief_at=0) is None, "the agent spoke before its brief"
     assert find_newest_request([asked, spoke, user(text), user("Why?")]) == 3
+    assert read_requests([user(text), spoke], goes_on=True) == []
 
 
 @pytest.mark.parametrize("attached", ATTACHED)

@@ -31,7 +31,7 @@ def work(at: int) -> list[Message]:
 
 
 SAID = [message("system", "Be kind."), message("user", "Go."), *(one for at in range(8) for one in work(at))]
-RULES = CompactRules(budget_tokens=16_000, fold_at=0.0, prune_keep_tokens=0, tail_tokens=4_000)
+RULES = CompactRules(budget_tokens=16_000, fold_at=0.0, prune_least_tokens=10**9, tail_tokens=4_000)
 BRIEF = "## Goal\n- Go."
 
 
