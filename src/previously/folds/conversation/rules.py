@@ -149,7 +149,7 @@ class CompactPlan:
     brief_tokens: int
     """The most that the new brief may take for the proofs to hold."""
     is_least: bool = False
-    """What must stay leaves no room in the budget: nothing else is left but the shortest brief."""
+    """Nothing is left but what must stay and the shortest brief, since that alone fills the budget."""
 
 
 @dataclass(frozen=True, slots=True)
