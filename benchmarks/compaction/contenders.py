@@ -73,12 +73,21 @@ class Ours:
     name: str
     writes: int
     """What its model writes at most; zero = it has none."""
+    tail_percent: int = 0
+    """The share of the budget that the newest messages may take; zero = as it comes."""
 
     async def fold(self, messages: Sequence[Message], budget: int, memo: Any, pins: Sequence[int]) -> Folded:
         """The brief, the pins and the tail."""
         model = weak_model(self.writes) if self.writes else None
         given = Conversation(tuple(map(Draft, messages)), Dialect.OPENAI, pins=tuple(pins))
-        done = await fold_conversation_async(given, budget=budget, earlier=memo, model=model, model_window=MODEL_WINDOW)
+        done = await fold_conversation_async(
+            given,
+            budget=budget,
+            tail_tokens=budget * self.tail_percent // 100 or None,
+            earlier=memo,
+            model=model,
+            model_window=MODEL_WINDOW,
+        )
         assert done.result is not None
         brief_at = done.result.brief_at
         return Folded(

@@ -59,6 +59,7 @@ def fold_conversation(
     tail_turns: int = 2,
     tail_tokens: int | None = None,
     brief_tokens: int | None = None,
+    output_characters: int = 2000,
     system: System = "",
     tools: Tools = (),
     pins: Iterable[int] | None = (),

@@ -51,6 +51,10 @@ def compact(
             help="How many of the newest turns stay; 0 or less folds all.",
         ),
     ] = 2,
+    output_characters: Annotated[
+        int,
+        typer.Option("--output-characters", metavar="N", help="How much of each tool output the model is shown."),
+    ] = 2_000,
     pin: Annotated[
         list[int] | None,
         typer.Option("--pin", metavar="POSITION", help="A message that stays as it is, from 0; can be repeated."),
@@ -80,6 +84,7 @@ def compact(
         put_system_first(given) if to is Target.CLAUDE_CODE else given,
         budget=tokens,
         tail_turns=tail_turns,
+        output_characters=output_characters,
         pins=pin or (),
         to=None if to in (None, Target.CLAUDE_CODE) else str(to),
         tokenizer=tokenizer,

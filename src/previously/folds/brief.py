@@ -1,16 +1,17 @@
 """The brief: an agent's conversation in sections, updated as it goes on.
 
 One note for a run of messages, going on from the brief before it. What is kept is the canonical Markdown of a brief,
-with every section, under its cap, without secrets. What rules know for sure stands in it, whatever a model left out; a
-word about the folding itself never does. A model reads the conversation in blocks under the names of those who speak,
-calls and results in square brackets, capped. Thinking is left out, no secret goes out, and what was said cannot pass
-for a block, a call or a tag of ours.
+with every section, under its cap, without secrets. A model's brief stands as it wrote it: what the user laid down is
+put back where it is missing, a word about the folding itself is left out, and room that is free goes to files and exact
+names. A model reads the conversation in blocks under the names of those who speak, calls and results in square
+brackets, capped. Thinking is left out, no secret goes out, and what was said cannot pass for a block, a call or a tag
+of ours.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,12 +21,23 @@ from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.folds.brief_checks import bound_brief, restore_facts
-from previously.folds.builtin.brief import redact_brief, write_brief
+from previously.folds.brief_checks import CertainFacts, bound_brief, fill_room, restore_constraints
+from previously.folds.builtin.agent_log import read_deeds
+from previously.folds.builtin.brief import list_certain_files, redact_brief, write_brief
+from previously.folds.builtin.identifiers import locate_names, parse_name_lines
+from previously.folds.builtin.statements import find_rules, is_slight, read_requests
 from previously.folds.checks import Accepted, Refused, is_open_block, is_tool_call, strip_reasoning
 from previously.folds.checks.judgement import read_text
+from previously.folds.conversation.rules import OUTPUT_CHARACTERS
 from previously.folds.conversation.secrets import redact
-from previously.folds.conversation.sections import TITLES, Brief, extend_brief, parse_brief, render_brief
+from previously.folds.conversation.sections import (
+    EARLIER_REQUEST,
+    TITLES,
+    Brief,
+    extend_brief,
+    parse_brief,
+    render_brief,
+)
 from previously.folds.fold import NoteFold
 from previously.folds.json_answer import DECLINED, LONGEST_ANSWER, refuse_shape
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template
@@ -83,6 +95,10 @@ class BriefFold(NoteFold):
     """The cap."""
     pins: tuple[str, ...] = ()
     """Short sentences that must stand in it word for word."""
+    used: frozenset[str] = frozenset()
+    """The exact names in the messages that stay: free room goes to them first."""
+    output_characters: int = OUTPUT_CHARACTERS
+    """The characters of one tool output that a model is shown."""
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         before = redact_brief(parse_brief(self.so_far))
@@ -93,7 +109,7 @@ class BriefFold(NoteFold):
             {
                 "length": f"At most {words} words.",
                 "previous": "(none yet)" if before.is_empty else defuse_tags(render_brief(before)),
-                "conversation": render_conversation(self.delta) or "(nothing)",
+                "conversation": render_conversation(self.delta, self.output_characters) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
         )
@@ -107,24 +123,38 @@ class BriefFold(NoteFold):
         if refused:
             return refused
         brief, dropped = self._without_talk_of_folding(brief)
-        before = parse_brief(self.so_far)
+        before = redact_brief(parse_brief(self.so_far))
         wrong = find_wrong_language(_prose_of(self.delta, before), _prose(brief))
         if wrong:
             return refuse_shape(f"it is in {wrong}; write in the language of the conversation")
-        brief, back = restore_facts(brief, write_brief(self.delta, before), before, self.pins)
-        warnings = [f"spoke of the folding, left out: {one[:80]}" for one in dropped]
-        warnings += [f"left out by the model, put back: {one[:80]}" for one in back]
-        return self._accept(brief, warnings)
+        asked = read_requests(self.delta, goes_on=not before.is_empty)
+        requests = [redact(request.text) for request in asked if not is_slight(request.text)]
+        rules = [rule for request in requests for rule in find_rules(request)]
+        brief, missing = restore_constraints(brief, [*self.pins, *before.constraints, *rules])
+        warnings = [f"spoke of the folding, left out: {item[:80]}" for item in dropped]
+        warnings += [f"left out by the model, put back: {rule[:80]}" for rule in missing]
+        told = [item.removeprefix(EARLIER_REQUEST) for item in before.context if item.startswith(EARLIER_REQUEST)]
+        return self._accept(brief, warnings, [*told, *requests])
 
     def builtin(self) -> Accepted:
         brief = write_brief(self.delta, parse_brief(self.so_far))
         missing = [one for one in self.pins if one.strip() and one.strip() not in "\n".join(brief.items())]
         return self._accept(extend_brief(brief, constraints=missing), [])
 
-    def _accept(self, brief: Brief, warnings: list[str]) -> Accepted:
+    def _accept(self, brief: Brief, warnings: list[str], requests: Sequence[str] = ()) -> Accepted:
         bounded = bound_brief(redact_brief(brief), self.most_tokens)
-        shed = [f"left out for want of room: {one[:80]}" for one in bounded.shed]
-        return Accepted(render_brief(bounded.brief), warnings=(*warnings, *shed))
+        shed = [f"left out for want of room: {item[:80]}" for item in bounded.shed]
+        filled = fill_room(bounded.brief, self._find_certain(requests), self.used, self.most_tokens)
+        return Accepted(render_brief(filled), warnings=(*warnings, *shed))
+
+    def _find_certain(self, requests: Sequence[str]) -> CertainFacts:
+        """Return what was said word for word, and what calls and results alone say, of these messages and of those
+        before them."""
+        before = redact_brief(parse_brief(self.so_far))
+        now = locate_names(self.delta, goes_on=not before.is_empty)
+        known = parse_name_lines(before.context)
+        names = {name: place for name, place in known.items() if name not in now} | now
+        return CertainFacts(tuple(requests), list_certain_files(before.files, read_deeds(self.delta)), names)
 
     def _refused(self, answer: str, text: str, brief: Brief) -> Refused | None:
         if not text:
@@ -181,9 +211,6 @@ def _prose_of(delta: tuple[Message, ...], before: Brief) -> str:
     said = [one.text for one in delta if one.role in (Role.USER, Role.ASSISTANT)]
     return _CODE.sub(" ", "\n".join([_prose(before), *said]))
 
-
-OUTPUT_CHARACTERS = 2_000
-"""The characters of a tool's output that are told: beginning and end of a log say what it was and how it went."""
 
 ARGUMENTS_CHARACTERS = 1_000
 """The characters of a call's arguments that are told: a command, or the head of a file that is written."""
@@ -244,7 +271,7 @@ def _told(part: Part, calls: _Calls, most: int) -> str:
             return cap_text(_as_said(text), TEXT_CHARACTERS)
         case ToolCall(_, name, arguments):
             calls.made(part)
-            return f"[tool {_one_line(name)} {cap_text(_one_line(arguments) or '{}', ARGUMENTS_CHARACTERS)}]"
+            return f"[tool {_one_line(name)} {cap_text(_as_said(arguments) or '{}', ARGUMENTS_CHARACTERS)}]"
         case ToolResult(call, text):
             tag = "tool-error" if part.failed else "tool-result"
             return f"[{tag}{calls.answered(call)}] {cap_text(_as_said(text), most) or '(empty)'}"

@@ -1,24 +1,25 @@
-"""The bounds of a brief: what is put back when a model left it out, and what goes when it grows too long.
+"""The bounds of a brief: the user's rules that a model left out, what fills free room, and what goes when it is full.
 
-Sure is what rules read off calls, results, the user's own words and what the agent said that it decided, and what an
-earlier brief held and nothing has settled since. Nothing is put back that the brief says already, and the user's rules
-come back word for word. The goal, the user's constraints, what is blocked and what was tried without success go only
-when nothing else is left; of each section the oldest go first, of the goal and the next steps the last. From
-`count_least_tokens` on the result fits, whatever the brief.
+A model's brief stands as it is. What the user laid down is put back word for word; nothing is that rules make of how
+things stand, since the model may know better. Free room goes to what cannot be false: files that calls touched, and
+where exact names were met. Of what is too long, the goal, the user's constraints, what is blocked and what was tried
+without success go only when nothing else is left; of each section the oldest go first, of the goal and the next steps
+the last. From `count_least_tokens` on the result fits, whatever the brief.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from previously.core.patterns import lazy_pattern
 from previously.core.tokens import estimate_tokens
-from previously.folds.builtin.brief import RAN, split_file
+from previously.folds.builtin.brief import ONLY_READ, split_file
+from previously.folds.builtin.identifiers import NamePlace, find_identifiers, find_names
+from previously.folds.builtin.statements import find_asked
 from previously.folds.conversation.sections import (
     EARLIER_REQUEST,
-    NEWEST_REQUEST,
+    NAMES,
     REMARK,
     REPORTED,
     TITLES,
@@ -28,6 +29,7 @@ from previously.folds.conversation.sections import (
     render_brief,
 )
 from previously.text.cuts import clip
+from previously.text.sentences import join_lines, split_sentences
 from previously.text.words import find_words
 
 _LONG, _SHORT = 400, 160
@@ -144,7 +146,7 @@ def _is_of(item: str, what: str) -> bool:
         case "read":
             return item.endswith(": read")
         case "remarks":
-            return item.startswith(REMARK)
+            return item.startswith((NAMES, REMARK))
         case "told":
             return not item.startswith(_USER_WORDS)
         case "decisions":
@@ -176,104 +178,112 @@ def _clipped(brief: Brief, longest: int, names: tuple[str, ...]) -> Brief:
     return Brief(**{name: tuple(cut(one) if name in names else one for one in getattr(brief, name)) for name in TITLES})
 
 
-MOST_READ_FILES = 20
-"""Files that were only read and are put back, the newest; all that were changed are."""
-
-MOST_COMMANDS = 8
-MOST_DECISIONS = 10
-"""Decisions in the agent's words that are put back, the newest; of what failed, all are."""
-
-_IDENTIFIER = lazy_pattern(
-    r"`[^`\n]{2,200}`|(?<![\w/])(?:[\w.~@\-]{0,80}/){1,20}[\w.@\-]{1,80}|\b\w{1,80}[._]\w[\w.]{0,80}\b|"
-    r"\b[a-z]+[A-Z]\w{0,80}\b|"
-    r"\b[A-Z][a-z]+[A-Z]\w{0,80}\b|#?\b\d[\d.,:]{1,40}\b|\b[a-f0-9]{7,40}\b|\"[^\"\n]{3,200}\""
-)
 _COVERED = 0.75
 """The share of a rule's words that one item must have to say the same."""
 
 
-def find_identifiers(text: str) -> list[str]:
-    """Return what must be written exactly to mean anything: paths, names in code, numbers, quotations; each once."""
-    return list(dict.fromkeys(found.strip('`".,:;') for found in _IDENTIFIER.findall(text)))
+def restore_constraints(brief: Brief, rules: Iterable[str]) -> tuple[Brief, tuple[str, ...]]:
+    """Return the brief with each rule of the user that no constraint or goal of it says, word for word; and which these
+    are."""
+    text = render_brief(brief).casefold()
+    said = [_words(item) for item in (*brief.constraints, *brief.goal)]
+    missing = tuple(rule for rule in dict.fromkeys(rules) if rule.strip() and not _is_said(rule, text, said))
+    return extend_brief(brief, constraints=missing), missing
 
 
-def restore_facts(brief: Brief, sure: Brief, earlier: Brief, pins: Iterable[str] = ()) -> tuple[Brief, tuple[str, ...]]:
-    """The brief with all that is sure and missing, and what was put back.
-
-    `sure` is what rules make of the conversation after `earlier`, what was settled since left out.
-    """
-    text = render_brief(brief)
-    lower = text.casefold()
-    rules = [_words(one) for one in (*brief.constraints, *brief.goal)]
-    items = [_words(one) for one in brief.items()]
-    known = set(earlier.items())
-    decided = [one for one in sure.decisions if not _is_said(_bare(one), lower, items)]
-    asked = [one for one in sure.goal if not _is_said(_bare(one), lower, items)]
-    first = [one for one in asked if one in sure.goal[:1]]  # what all began with, before what a model makes of it
-    missing: dict[str, list[str]] = {
-        "goal": [one for one in asked if one not in first and one.startswith(NEWEST_REQUEST)],
-        "constraints": [
-            *(one for one in pins if one.strip() and one.strip() not in text),
-            *(one for one in sure.constraints if not _is_said(one, lower, rules)),
-        ],
-        "done": [one for one in sure.done if one.startswith(RAN) and not _all_in(one, text)][-MOST_COMMANDS:],
-        "blocked": [one for one in sure.blocked if not one.endswith("?") and not _all_in(one, text)],
-        "decisions": [
-            *[one for one in decided if not is_failure(one)][-MOST_DECISIONS:],
-            *(one for one in decided if is_failure(one)),
-        ],
-        "in_progress": [] if brief.in_progress else list(sure.in_progress),
-        "next_steps": [one for one in sure.next_steps if not _is_said(one, lower, items)],
-        "context": [
-            one for one in sure.context if _belongs(one, one in known, text) and not _is_said(_bare(one), lower, items)
-        ],
-        "files": _files(sure, text),
-    }
-    with_goal = replace(brief, goal=(*first, *brief.goal))
-    return extend_brief(with_goal, **missing), (*first, *(one for found in missing.values() for one in found))
-
-
-def _belongs(item: str, known: bool, text: str) -> bool:
-    """Return whether an item of the context is to be put back: a request, and what holds something exact that is
-    missing."""
-    if item.startswith(EARLIER_REQUEST):
-        return True
-    sure = known or item.startswith((REPORTED, REMARK, "http"))
-    return sure and bool(find_identifiers(item)) and not _all_in(item, text)
-
-
-def _files(sure: Brief, text: str) -> list[str]:
-    gone = [one for one in sure.files if split_file(one)[0] not in text]
-    read = [one for one in gone if one.endswith(": read")]
-    dropped = set(read[: max(0, len(read) - MOST_READ_FILES)])
-    return [one for one in gone if one not in dropped]
-
-
-def _all_in(item: str, text: str) -> bool:
-    """Return whether a text has all that is exact in an item, or, where nothing is, the item itself."""
-    exact = find_identifiers(item)
-    return all(one in text for one in exact) if exact else item.casefold() in text.casefold()
-
-
-def _bare(item: str) -> str:
-    """An item without the words that say what it is."""
-    return (
-        item.partition(": ")[2]
-        if is_failure(item) or item.startswith((EARLIER_REQUEST, NEWEST_REQUEST, REMARK))
-        else item
-    )
-
-
-def _is_said(rule: str, lower: str, items: list[frozenset[str]]) -> bool:
-    if rule.casefold().rstrip(".!") in lower:
+def _is_said(rule: str, text: str, items: list[frozenset[str]]) -> bool:
+    if rule.strip().casefold().rstrip(".!") in text:
         return True
     words = _words(rule)
     return (
         bool(words)
-        and all(one.casefold() in lower for one in find_identifiers(rule))
+        and all(identifier.casefold() in text for identifier in find_identifiers(rule))
         and any(len(words & item) >= _COVERED * len(words) for item in items)
     )
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(word for word in find_words(text.casefold()) if len(word) > 1)
+
+
+FILLED_SHARE = 0.9
+"""The share of the cap up to which free room is filled: a tokenizer may count a tenth more than the estimate does, and
+what fills the room must not push out a line of the model."""
+
+MOST_REQUESTS = 12
+MOST_READ_FILES = 20
+MOST_OTHER_NAMES = 24
+"""The newest requests; and files that were only read, and names, that the newest messages do not use: more of them are
+noise."""
+
+_LEAST_WRITTEN = 2
+"""Messages in which somebody must have written such a name: what was used again will be."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertainFacts:
+    """Facts that cannot be false, since they are quoted or read off calls and results: the newest last."""
+
+    requests: tuple[str, ...]
+    """The user's requests, word for word."""
+    files: tuple[str, ...]
+    """Files that calls touched, each with what was done to it."""
+    names: Mapping[str, NamePlace]
+    """Exact names, and where they were met."""
+
+
+def fill_room(brief: Brief, facts: CertainFacts, used: frozenset[str], most_tokens: int) -> Brief:
+    """Return the brief with what is certain and missing, as far as there is room under the cap; no line of it goes.
+    First come files that the newest messages use or that were changed, then the user's own words, then the names that
+    the newest messages use."""
+    text = render_brief(brief)
+    room = int(most_tokens * FILLED_SHARE) - estimate_tokens(text)
+    requests: list[str] = []
+    files: list[str] = []
+    names: dict[str, list[str]] = {}
+    for item, place in _list_missing(facts, brief, text, used):
+        line = f", `{item}`" if place else item
+        cost = _count_item(line) + (_count_item(f"{NAMES}{place}: ") if place and place not in names else 0)
+        if cost > room:
+            break
+        room -= cost
+        if place:
+            names.setdefault(place, []).append(item)
+        else:
+            (requests if item.startswith(EARLIER_REQUEST) else files).append(item)
+    told = [f"{NAMES}{place}: {', '.join(f'`{name}`' for name in each)}" for place, each in names.items()]
+    # They stand before the brief's own lines: where a tokenizer counts more than was estimated, they go first.
+    return replace(
+        brief, context=(*reversed(requests), *reversed(told), *brief.context), files=(*reversed(files), *brief.files)
+    )
+
+
+def _list_unsaid(requests: Sequence[str], brief: Brief, text: str) -> Iterator[str]:
+    """The requests of which a brief does not say every sentence, the newest first."""
+    lower = text.casefold()
+    items = [_words(item) for item in brief.items()]
+    for request in reversed(requests[-MOST_REQUESTS:]):
+        if not all(_is_said(sentence, lower, items) for sentence in split_sentences(join_lines(request))):
+            yield f"{EARLIER_REQUEST}{find_asked(request)}"
+
+
+def _list_missing(facts: CertainFacts, brief: Brief, text: str, used: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Files, requests, and names with their places, that a brief does not have: the most needed first."""
+    endings = {name.rsplit("/", 1)[-1] for name in used}
+    known = set(find_names(text))
+    files = [line for line in reversed(facts.files) if split_file(line)[0] not in text]
+    first = [line for line in files if split_file(line)[0].rsplit("/", 1)[-1] in endings]
+    changed = [line for line in files if line not in first and not line.endswith(ONLY_READ)]
+    read = [line for line in files if line not in first and line.endswith(ONLY_READ)]
+    paths = "\n".join(f"/{split_file(line)[0]}\n" for line in facts.files)
+    missing = [name for name in reversed(list(facts.names)) if name not in known and f"/{name}\n" not in paths]
+    others = [name for name in missing if name not in used and facts.names[name].written >= _LEAST_WRITTEN]
+    for line in (*first, *changed, *_list_unsaid(facts.requests, brief, text)):
+        yield line, ""
+    for name in missing:
+        if name in used:
+            yield name, facts.names[name].place
+    for line in read[:MOST_READ_FILES]:
+        yield line, ""
+    for name in others[:MOST_OTHER_NAMES]:
+        yield name, facts.names[name].place

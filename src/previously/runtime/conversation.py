@@ -20,15 +20,17 @@ from previously.core.tokens import Counter
 from previously.core.versions import Cost
 from previously.folds.brief import BriefFold
 from previously.folds.brief_checks import bound_brief
+from previously.folds.builtin.identifiers import find_used_names
 from previously.folds.conversation.compaction import (
     Disproved,
+    Proved,
     compose_conversation,
     count_whole,
     plan_compaction,
     prove,
     read_brief_text,
 )
-from previously.folds.conversation.rules import MOST_BRIEF_TOKENS, CompactRules, NothingToFold
+from previously.folds.conversation.rules import MOST_BRIEF_TOKENS, OUTPUT_CHARACTERS, CompactRules, NothingToFold
 from previously.folds.conversation.sections import parse_brief, render_brief
 from previously.formats.conversations import (
     Conversation,
@@ -110,7 +112,13 @@ async def compact(
     reply = None
     if plan.head:
         before = "" if earlier is None else read_brief_text(said[earlier])
-        note = BriefFold(tuple(said[at] for at in plan.head), before, most_tokens=plan.brief_tokens)
+        note = BriefFold(
+            tuple(said[at] for at in plan.head),
+            before,
+            most_tokens=plan.brief_tokens,
+            used=find_used_names([said[at] for at in plan.kept]),
+            output_characters=rules.output_characters,
+        )
         reply = await writer.write(note)
         brief = _within(reply.text, plan.brief_tokens, counter)
     after = compose_conversation(said, plan, brief)
@@ -119,7 +127,7 @@ async def compact(
         return _as_it_was(whole, proved.reason, size, earlier)
     return Compacted(
         FOLDED,
-        _told(len(plan.head), sum(map(len, plan.pruned.values())), proved.before_tokens, proved.after_tokens),
+        _told(len(plan.head), sum(map(len, plan.pruned.values())), proved, rules.budget_tokens),
         after.messages,
         tuple(None if at is None else whole.origin[at] for at in after.origin),
         proved.before_tokens,
@@ -142,10 +150,16 @@ def _as_it_was(whole: Mended, reason: str, tokens: int, brief_at: int | None) ->
     )
 
 
-def _told(folded: int, pruned: int, before: int, after: int) -> str:
+def _told(folded: int, pruned: int, proved: Proved, budget: int | None) -> str:
     deeds = [f"{folded} message{'s are' if folded > 1 else ' is'} a brief now"] if folded else []
     deeds += [f"{pruned} tool output{'s were' if pruned > 1 else ' was'} left out"] if pruned else []
-    return f"{' and '.join(deeds)}: {before:,} tokens became {after:,}."
+    done = f"{' and '.join(deeds)}: {proved.before_tokens:,} tokens became {proved.after_tokens:,}."
+    if budget is None or proved.after_tokens <= budget:
+        return done
+    return (
+        f"{done} That is as small as it can be, and more than the budget of {budget:,}: rules, tools and the newest "
+        f"request alone take {proved.stays_tokens:,}."
+    )
 
 
 def _within(brief: str, most_tokens: int, counter: Counter) -> str:
@@ -191,6 +205,7 @@ async def fold_conversation_async(
     tail_turns: int = 2,
     tail_tokens: int | None = None,
     brief_tokens: int | None = None,
+    output_characters: int = OUTPUT_CHARACTERS,
     system: System = "",
     tools: Tools = (),
     pins: Iterable[int] | None = (),
@@ -205,10 +220,11 @@ async def fold_conversation_async(
 
     `messages` is a list as OpenAI's chat, Anthropic's or OpenAI's Responses API has it, or a request body. The newest
     turns stay as they are, as do system messages, rules and the newest request; `pins` are positions of more. Without
-    a `model` the built-in writer writes. `earlier` is what the fold before gave back. Nothing is kept anywhere.
+    a `model` the built-in writer writes; a model is shown `output_characters` of each tool output, beginning and end.
+    `earlier` is what the fold before gave back. Nothing is kept anywhere.
     """
     check_numbers(budget=budget, tail_tokens=tail_tokens, brief_tokens=brief_tokens)
-    check_numbers(tail_turns=tail_turns, model_window=model_window)
+    check_numbers(tail_turns=tail_turns, model_window=model_window, output_characters=output_characters)
     check_model(model)
     given = messages if isinstance(messages, Conversation) else parse_conversation(messages)
     counter = find_counter(tokenizer)
@@ -222,6 +238,7 @@ async def fold_conversation_async(
         tail_turns,
         tail_tokens,
         brief_tokens=_brief_cap(brief_tokens, None if model is None and writer is None else model_window),
+        output_characters=output_characters,
     )
     pinned = [*given.pins, *(given.led + pin for pin in read_pins(pins, len(given.drafts) - given.led))]
     brief_at = _earlier_brief(given.messages, earlier if earlier is not None else given.earlier)

@@ -144,9 +144,31 @@ def test_what_a_request_says_beside_its_messages_counts() -> None:
     assert body.before_tokens > alone.before_tokens + 900
     assert body.tokens <= 4_000
     assert fold_conversation(chat(3), budget=4_000, tools=tools).before_tokens >= body.before_tokens - 50
-    small = fold_conversation({"messages": chat(3), "tools": tools}, budget=900)
-    assert small.status == "nothing to fold"
-    assert "Folding cannot help" in small.reason
+
+
+def test_where_what_must_stay_leaves_no_room_as_much_is_folded_as_can_be() -> None:
+    tools = [{"type": "function", "function": {"name": "edit", "description": "does it. " * 600}}]
+    given = {"messages": chat(), "tools": tools}
+    done = fold_conversation(given, budget=900)
+    assert (done.status, done.folded) == ("folded", 48)
+    assert done.reason == (
+        f"48 messages are a brief now: {done.before_tokens:,} tokens became {done.tokens:,}. That is as small as it "
+        f"can be, and more than the budget of 900: rules, tools and the newest request alone take "
+        f"{fold_conversation({'messages': [RULES, chat()[-1]], 'tools': tools}).tokens:,}."
+    )
+    assert [said["role"] for said in done.messages] == ["system", "user", "user"]
+    assert (done.messages[0], done.messages[2]) == (chat()[0], chat()[-1])
+    again = fold_conversation({"messages": done.messages, "tools": tools}, budget=900, earlier=done.earlier)
+    assert again.status == "nothing to fold"
+    assert again.reason.startswith("Folding cannot help: rules, tools and the newest request alone take")
+
+
+def test_a_little_too_much_is_folded_though_that_is_no_tenth_of_the_whole() -> None:
+    pinned = [{"role": "system", "content": "Rule. " * 6_000}, *chat(4)[1:]]
+    size = fold_conversation(pinned, budget=10**6).tokens
+    done = fold_conversation(pinned, budget=size - 40)
+    assert done.status == "folded"
+    assert size - size // 10 < done.tokens <= size - 40
 
 
 def test_pins_stay_and_those_that_are_not_there_are_refused() -> None:
@@ -181,6 +203,22 @@ def test_a_model_writes_the_brief_and_is_asked_once() -> None:
     assert "src/reader_3.py is mended" in done.brief
     assert "src/reader_5.py" in done.brief, "what is known for sure is put back"
     assert "hunter2000x" not in asked[0].user, "no secret goes to the model"
+
+
+@pytest.mark.parametrize("most", [0, 50, 300])
+def test_a_model_is_shown_so_much_of_each_output(most: int) -> None:
+    model = ScriptedModel(lambda _: BRIEF)
+    fold_conversation(chat(), budget=3_000, model=model, model_window=16_384, output_characters=most)
+    shown = model.requests[0].user.split("[tool-result] ")[1].split("\n[")[0].split("\n##")[0]
+    assert f"…[{len(chat()[3]['content'].strip()) - most:,} characters cut]…" in shown
+    assert most <= len(shown) <= most + 40
+
+
+def test_less_than_nothing_of_an_output_is_refused() -> None:
+    with pytest.raises(BadInput, match="characters of an output"):
+        fold_conversation(chat(), output_characters=-1)
+    with pytest.raises(BadInput, match="`output_characters` is a whole number"):
+        fold_conversation(chat(), output_characters="all")  # type: ignore[arg-type]
 
 
 def test_a_conversation_that_does_not_fit_the_model_is_read_in_parts() -> None:
@@ -235,7 +273,7 @@ def test_whatever_the_conversation_it_comes_back_valid(seed: int) -> None:
     again = parse_conversation(done.messages)
     assert find_unpaired(again.messages) == []
     if done.status == "folded":
-        assert budget is None or done.tokens <= budget
+        assert budget is None or done.tokens <= budget or "as small as it can be" in done.reason
         assert done.tokens <= done.before_tokens * 0.9
         users = [one for one in given if one["role"] == "user"]
         assert not users or any(one["role"] == "user" for one in done.messages)
@@ -250,7 +288,7 @@ def test_every_real_transcript() -> None:
                 done = fold_conversation(given, budget=budget, to=to)
                 assert done.result is not None
                 assert find_unpaired(done.result.messages) == []
-                assert budget is None or done.tokens <= budget or "cannot help" in done.reason
+                assert budget is None or done.tokens <= budget or "alone take" in done.reason
 
 
 def test_compact_of_messages_says_where_each_came_from() -> None:

@@ -15,11 +15,11 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.brief import BriefFold
 from previously.folds.checks import Accepted, RefusalKind, Refused
-from previously.folds.conversation.sections import Brief, is_failure, parse_brief, render_brief, render_failure
+from previously.folds.conversation.sections import Brief, parse_brief, render_brief, render_failure
 from previously.folds.fold import Fold
 from previously.runtime.prompts import load_prompt
 from tests.effort import cases
-from tests.unit.folds.builtin.agent_conversations import GERMAN, ROTATION, UPGRADE
+from tests.unit.folds.builtin.agent_conversations import GERMAN, ROTATION, UPGRADE, does, gives
 
 GOLDEN = Path(__file__).parent / "golden" / "brief.txt"
 TEMPLATE = load_prompt("brief")
@@ -177,31 +177,54 @@ def test_a_rule_that_is_told_in_other_words_is_not_told_twice() -> None:
     assert sum("open_log" in one for one in found) == 1
 
 
-def test_files_and_failed_approaches_are_put_back() -> None:
-    found = read(NOTE, "## Goal\n- Add rotation.\n## Relevant Files\n- src/loghub/writer.py: the writer")
-    paths = "\n".join(found.files)
-    assert "/repo/src/loghub/rotation.py: created" in paths
-    assert "docs/logging.md" in paths
-    failures = [one for one in found.decisions if is_failure(one)]
-    assert any("480 ms" in one for one in failures)
-    assert any("git checkout" in one for one in failures)
+def test_files_that_calls_touched_are_put_in_and_nothing_about_how_things_stand() -> None:
+    written = Brief(
+        goal=("Add rotation.",),
+        done=("Everything works.",),
+        decisions=("Composition.",),
+        next_steps=("Write the docs.",),
+        files=("src/loghub/writer.py: the writer",),
+    )
+    for note in (NOTE, BriefFold(UPGRADE)):
+        found = read(note, written)
+        assert found.goal == written.goal
+        assert (found.done, found.in_progress, found.blocked) == (written.done, (), ())
+        assert (found.decisions, found.next_steps) == (written.decisions, written.next_steps)
+        assert found.files[-1:] == written.files
+    assert "/repo/src/loghub/rotation.py: created" in read(NOTE, written).files
 
 
-def test_identifiers_of_the_earlier_brief_survive() -> None:
-    text = kept(NOTE, "## Goal\n- Add rotation.").text
-    for exact in ("loghub-prune.timer", "64 MB", "docs/logging.md", "LOGHUB_MAX_BYTES", "10485760"):
-        assert exact in text
+def test_free_room_goes_first_to_the_names_that_the_newest_messages_use() -> None:
+    said = tuple(
+        does(f"Look at part {number}.", (str(number), "read", {"path": f"src/part_{number}.py"}))
+        if index == 0
+        else gives((str(number), f"def open_part_{number}(): ..."))
+        for number in range(40)
+        for index in range(2)
+    )
+    answer = "## Goal\n- Open parts."
+    used = frozenset({"open_part_7", "src/part_9.py", "open_nothing"})
+    small = read(BriefFold(said, most_tokens=150, used=used), answer)
+    assert small.files == ("src/part_9.py: read",)
+    assert small.context == ("Names met in src/part_7.py: `open_part_7`",)
+    text = kept(BriefFold(said, used=used), answer).text
+    assert "open_part_7" in text
+    assert "open_part_8" not in text
+    assert "open_nothing" not in text
 
 
-def test_an_open_error_is_put_back_exactly() -> None:
-    found = read(BriefFold(UPGRADE), "## Goal\n- Upgrade to react 19.\n## Done\n- Everything works.")
-    assert found.blocked == ("`npm test` fails: TypeError: Cannot read properties of undefined (reading 'useState')",)
+def test_no_line_of_a_model_goes_for_want_of_room_for_ours() -> None:
+    lines = tuple(f"fact number {number} about the rotation" for number in range(30))
+    written = Brief(goal=("Add rotation.",), context=lines)
+    alone = estimate_tokens(render_brief(written)) + 60
+    noted = kept(BriefFold(ROTATION[2:], most_tokens=alone), written)
+    assert parse_brief(noted.text).context[-30:] == lines
+    assert estimate_tokens(noted.text) <= alone
 
 
-def test_what_was_settled_since_does_not_come_back() -> None:
-    earlier = Brief(goal=("g",), blocked=("`pytest -q tests/test_writer.py` fails: ImportError: no module",))
-    found = read(BriefFold(ROTATION, render_brief(earlier)), "## Goal\n- Add rotation.\n## Done\n- Tests pass.")
-    assert found.blocked == ()
+def test_a_secret_is_no_name() -> None:
+    said = (message("user", "Log in with DB_PASSWORD=hunter_two_of_us first."), message("assistant", "ok"))
+    assert "hunter" not in kept(BriefFold(said, used=frozenset({"hunter_two_of_us"})), "## Goal\n- Log in.").text
 
 
 def test_what_is_pinned_stands_there() -> None:

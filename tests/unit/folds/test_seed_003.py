@@ -292,7 +292,9 @@ def test_folding_twice_does_nothing() -> None:
 def test_what_every_request_takes_besides_counts_and_cannot_make_it_loop() -> None:
     """Tools alone were over the threshold, and it compacted for ever."""
     rules = CompactRules(budget_tokens=8_000, overhead_tokens=7_900)
-    assert refused(talk(30), rules) == (
+    after = folded(talk(30), rules)
+    assert after.messages == (SYSTEM, asked(29), build_brief_message(BRIEF)), "what must stay, and a brief"
+    assert refused(after.messages, rules, after.brief_at) == (
         "Folding cannot help: rules, tools and the newest request alone take "
         f"{count_whole([SYSTEM, asked(29)], rules, ESTIMATE):,} tokens, a brief needs about "
         "235 more, and the budget is 8,000."

@@ -6,8 +6,9 @@ import pytest
 
 from previously.core.messages import FAILED, Error, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.tokens import estimate_tokens
-from previously.folds.brief import OUTPUT_CHARACTERS, BriefFold, render_conversation
+from previously.folds.brief import BriefFold, render_conversation
 from previously.folds.checks import Accepted
+from previously.folds.conversation.rules import OUTPUT_CHARACTERS
 from previously.folds.conversation.sections import Brief, parse_brief, render_brief
 from previously.runtime.prompts import load_prompt
 from tests.unit.folds.builtin.agent_conversations import ROTATION
@@ -69,9 +70,8 @@ def test_exact_words_are_asked_for(exact: str) -> None:
 
 @pytest.mark.parametrize(
     "exact",
-    ["/repo/src/loghub/rotation.py", "`pytest -q tests/test_writer.py`", "open_log()", "10485760", "fileno",
-     "git checkout -- src/loghub/writer.py"],
-)  # fmt: skip
+    ["/repo/src/loghub/rotation.py", "`pytest -q tests/test_writer.py`", "open_log()", "10485760"],
+)
 def test_exact_words_survive_a_careless_model(exact: str) -> None:
     assert exact in kept(BriefFold(ROTATION), ANSWER)
 

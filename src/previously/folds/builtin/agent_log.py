@@ -29,6 +29,7 @@ from previously.folds.builtin.shell import (
     matters,
     only_looks,
 )
+from previously.folds.conversation.pins import is_observation
 from previously.text.cuts import clip
 
 
@@ -96,18 +97,15 @@ _PATCHED = lazy_pattern(
 )
 _HOW = {"Update": Act.EDITED, "Add": Act.CREATED, "Delete": Act.DELETED}
 _OPEN_FILE = lazy_pattern(r"\(Open file: (?P<open>[^)\n]{1,240})\)|^\[File: (?P<shown>[^\n(]{1,240}) \(", re.M)
-_OBSERVED = lazy_pattern(
-    r"\(Current directory: [^\n]{0,300}\)\s*(?:bash-\$)?\s*$|^\s*(?:OBSERVATION:|<returncode>|EXECUTION RESULT)"
-)
 _NO_RESULT = "[interrupted"
 """The beginning of a result that stands for one which never came."""
 
 _EDIT_COMMAND = lazy_pattern(r"\s*(?:edit\b|end_of_edit|insert \d)")
 
 
-def is_observation(text: str) -> bool:
-    """Return whether a user's message is what a shell answered, not what a person wrote."""
-    return bool(_OBSERVED.search(text[-600:]) or _OBSERVED.match(text[:60]))
+def keeps_list(call: ToolCall) -> bool:
+    """Return whether a call only brings an agent's list of its work up to date."""
+    return _sort_of(call.name.lower(), {}) is Sort.PLAN
 
 
 def read_deeds(messages: Sequence[Message]) -> list[AgentDeed]:
@@ -115,6 +113,7 @@ def read_deeds(messages: Sequence[Message]) -> list[AgentDeed]:
     deeds: list[AgentDeed] = []
     waiting: dict[str, int] = {}
     typed: int | None = None
+    types_commands = False
     for at, message in enumerate(messages):
         called = False
         for part in message.parts:
@@ -133,8 +132,10 @@ def read_deeds(messages: Sequence[Message]) -> list[AgentDeed]:
             typed = None
         command = _typed(message.text) if message.role is Role.ASSISTANT and not called else ""
         following = messages[at + 1] if at + 1 < len(messages) else None
-        if command and following is not None and following.role is Role.USER and is_observation(following.text):
+        waits = following is None and types_commands  # the last one: no answer yet
+        if command and (waits or (following and following.role is Role.USER and is_observation(following.text))):
             typed = len(deeds)
+            types_commands = True
             deeds.append(_run(at, "bash", {}, command))
     return deeds
 
@@ -289,8 +290,8 @@ def _deeds_told(acts: Iterable[Act]) -> str:
 def list_files(deeds: Iterable[AgentDeed]) -> Files:
     files = Files()
     for deed in deeds:
-        if deed.failed and deed.sort is not Sort.RUN:
-            continue
+        if deed.output is None or (deed.failed and deed.sort is not Sort.RUN):
+            continue  # nobody knows that it was done, or it was not
         for touch in deed.touches[:_MOST_FILES]:
             if not deed.failed or touch.act in (Act.RAN, Act.CREATED):
                 files.touch(touch)
@@ -353,7 +354,8 @@ def list_runs(deeds: Iterable[AgentDeed]) -> CommandRuns:
             target = deed.touches[0].path if deed.touches else ""
             key = ("\0edit", target) if deed.sort is not Sort.OTHER else ("\0call", deed.tool, deed.raw[:200])
             if deed.failed or key in runs.of:
-                what = f"{deed.tool} of {target}" if target else f"`{render_command(f'{deed.tool} {deed.raw}')}`"
+                tool = "edit" if deed.command else deed.tool
+                what = f"{tool} of {target}" if target else f"`{render_command(f'{deed.tool} {deed.raw}')}`"
                 runs.note(key, CommandRun(what, number, deed.failed, deed.error, serious=False))
     return runs
 
@@ -394,7 +396,7 @@ def find_newest_plan(deeds: Iterable[AgentDeed]) -> TodoList:
     """The newest list of an agent; empty where it kept none."""
     newest = TodoList()
     for deed in deeds:
-        if deed.sort is Sort.PLAN and not deed.failed:
+        if deed.sort is Sort.PLAN and deed.output is not None and not deed.failed:
             plan = _plan(deed.arguments)
             newest = newest if plan.is_empty else plan
     return newest

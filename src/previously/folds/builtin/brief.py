@@ -41,6 +41,7 @@ from previously.folds.builtin.statements import (
 from previously.folds.conversation.secrets import redact
 from previously.folds.conversation.sections import (
     EARLIER_REQUEST,
+    NAMES,
     NEWEST_REQUEST,
     REMARK,
     REPORTED,
@@ -55,7 +56,7 @@ MOST = {"constraints": 40, "done": 40, "decisions": 24, "next_steps": 15, "conte
 
 LAST_STEP = "Last step: "
 RAN = "Ran "
-_FAILS, _PASSES = "fails: ", "went well"
+_FAILS, _PASSES = "fails: ", "no error"
 _MOST_REQUESTS = 6
 MOST_REMARKS = 24
 _BACKTICKED = lazy_pattern(r"`([^`\n]{1,400})`")
@@ -80,7 +81,7 @@ def write_brief(messages: Sequence[Message], earlier: Brief | None = None) -> Br
     before = earlier or Brief()
     deeds = read_deeds(messages)
     read = _Read(
-        [one for one in read_requests(messages) if not is_slight(one.text)],
+        [one for one in read_requests(messages, goes_on=not before.is_empty) if not is_slight(one.text)],
         deeds,
         read_claims(messages),
         find_newest_plan(deeds),
@@ -193,7 +194,7 @@ def _last_step(deed: AgentDeed) -> str:
     what = f"`{render_command(deed.command)}`" if deed.command else f"`{render_command(f'{deed.tool} {deed.raw}')}`"
     if deed.touches and not deed.command:
         what = f"{deed.tool} of {deed.touches[0].path}"
-    if deed.output is None:
+    if deed.output is None and deed.arguments:  # the answer to a command that was typed may stand behind the brief
         return f"{LAST_STEP}{what}, no result yet"
     return f"{LAST_STEP}{what}: {deed.error}" if deed.failed and deed.error else f"{LAST_STEP}{what}"
 
@@ -251,7 +252,8 @@ def _asked_earlier(before: Brief, requests: Sequence[Request]) -> list[str]:
 
 
 def _context(before: Brief, read: _Read) -> tuple[str, ...]:
-    kept = [one for one in before.context if not (_FAILS in one and _tried_since(one, read.attempts))]
+    kept = [item for item in before.context if not item.startswith(NAMES)]  # they are put in again where there is room
+    kept = [item for item in kept if not (_FAILS in item and _tried_since(item, read.attempts))]
     asked = [f"{EARLIER_REQUEST}{one}" for one in _asked_earlier(before, read.requests)]
     reported = [f"{REPORTED}{error}" for one in read.requests for error in find_reported_errors(one.text)[:4]]
     goal = " ".join(_goal(before, read.requests))
@@ -270,7 +272,14 @@ NAMED = "named by the user"
 _MOST_NAMED = 10
 """Files that one request may name."""
 
-_ONLY_READ = f": {Act.READ.value}"
+ONLY_READ = f": {Act.READ.value}"
+_ACTS = frozenset(act.value for act in Act)
+
+
+def list_certain_files(earlier: Iterable[str], deeds: Sequence[AgentDeed]) -> tuple[str, ...]:
+    """The files that calls touched, each with what was done to it; of an earlier brief those that say nothing else."""
+    certain = [item for item in earlier if all(act in _ACTS for act in split_file(item)[1].split(", "))]
+    return list_told_files(certain, list_files(deeds), ())
 
 
 def list_told_files(earlier: Iterable[str], touched: Files, requests: Iterable[str]) -> tuple[str, ...]:
@@ -284,8 +293,8 @@ def list_told_files(earlier: Iterable[str], touched: Files, requests: Iterable[s
         for path in find_named_files(request)[:_MOST_NAMED]:
             files.put(path, NAMED)
     items = [f"{path}: {why}" if why else path for path, why in files.why.items()]
-    room = MOST_FILES - sum(not one.endswith(_ONLY_READ) for one in items)
-    only_read = [one for one in items if one.endswith(_ONLY_READ)]
+    room = MOST_FILES - sum(not one.endswith(ONLY_READ) for one in items)
+    only_read = [one for one in items if one.endswith(ONLY_READ)]
     dropped = set(only_read[: max(0, len(only_read) - max(0, room))])
     return tuple([one for one in items if one not in dropped][-MOST_FILES:])
 

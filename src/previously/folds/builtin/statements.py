@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from previously.core.messages import Message, Role
 from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
-from previously.folds.builtin.agent_log import is_observation
-from previously.folds.conversation.pins import read_user_words
+from previously.folds.conversation.pins import find_requests, read_user_words
 from previously.text.cuts import clip
 from previously.text.sentences import join_lines, split_sentences
 
@@ -67,7 +66,7 @@ _DECIDED = lazy_pattern(
     r"\blet['’]s (?:use|go with|keep|stick)\b(?! (?:the )?`?\w+`?(?: command| tool)? to (?:see|find|locate|look|"
     r"check|search|open|view|list|run))|"
     r"\bgoing with\b|^(?:decision|decided)\b[:,]|\b(?:picked|picking|opting for|settling on)\b|"
-    r"\bso that\b|\bbecause\b|\bthe (?:best|right|cleanest|simplest|safest|correct|proper) (?:approach|way|fix|option|"
+    r"\bthe (?:best|right|cleanest|simplest|safest|correct|proper) (?:approach|way|fix|option|"
     r"choice|solution|place)\b|"
     r"\b(?:instead of|rather than)\b|\bto fix (?:this|the|that|it)\b.{0,80}\b(?:should|need|must|will)\b|"
     r"\bthe fix is (?:to|simple|straightforward)\b|"
@@ -84,7 +83,7 @@ _LOOKS_FIRST = lazy_pattern(
 _CAUSE = lazy_pattern(
     r"\broot cause\b|\bthe (?:issue|problem|bug|error|failure|culprit|cause)\b.{0,60}\b(?:is|was|comes|stems|"
     r"occurs|lies|seems)\b|"
-    r"\bcaused by\b|\b(?:error|fail\w*|issue|bug|problem|crash\w*|exception)\b.{0,80}\bdue to\b|\bturns out\b|"
+    r"\bcaused by\b|\bturns out\b|"
     r"\bthe reason\b|\bdie ursache\b|\bliegt an\b|\ble problème (?:est|vient)\b|\bel problema (?:es|está)\b|"
     r"\bпричина\b|原因是|原因は",
     re.I,
@@ -269,18 +268,12 @@ _HEADING = lazy_pattern(r"#{1,6} .{1,80}|\*\*[^*]{1,80}\*\*:?|__[^_]{1,80}__:?|[
 _GREETING = lazy_pattern(r"(?:hi|hello|hey|hallo|dear)\b[^.!?\n]{0,30}[.!,]?", re.I)
 
 
-def read_requests(messages: Sequence[Message]) -> list[Request]:
-    """Return what the user wrote, without what clients and shells put there."""
+def read_requests(messages: Sequence[Message], *, goes_on: bool = False) -> list[Request]:
+    """Return what the user wrote, without what clients and shells put there. `goes_on` says that the agent spoke
+    before."""
     requests: list[Request] = []
-    answered = False
-    for at, message in enumerate(messages):
-        if message.role is not Role.USER:
-            answered = answered or message.role is Role.ASSISTANT
-            continue
-        text = read_user_words(message)
-        if answered and is_observation(text):
-            continue  # a shell speaks, after the agent did
-        text = _PROMPT.sub("", text).strip()
+    for at in sorted(find_requests(messages, goes_on=goes_on)):
+        text = _PROMPT.sub("", read_user_words(messages[at])).strip()
         if text:
             requests.append(Request(at, text[:_REQUEST_READ]))
     return requests
@@ -380,7 +373,7 @@ def find_links(text: str) -> list[str]:
 
 
 _EXAMPLE = lazy_pattern(r"(?:such as|e\.g\.|for example) (\S{1,120})", re.I)
-_FILE = lazy_pattern(
+FILE_NAME = lazy_pattern(
     r"(?<![\w/.@:\-])(?:[\w.\-~@+]{0,80}/){0,20}[\w.\-@+]{1,80}\.(?:py|pyi|ipynb|js|mjs|cjs|jsx|ts|"
     r"tsx|vue|svelte|"
     r"md|rst|txt|json|jsonl|ya?ml|toml|ini|cfg|conf|env|lock|html?|css|scss|c|h|cc|cpp|hpp|cs|rs|go|java|kt|swift|"
@@ -394,4 +387,4 @@ def find_named_files(text: str) -> list[str]:
     """The files a user named outside of pasted code and addresses, each once."""
     bare = _URL.sub(" ", _CODE.sub("\n", text))
     examples = {one.strip("`'\",.:;)") for one in _EXAMPLE.findall(bare)}
-    return [one for one in dict.fromkeys(_FILE.findall(bare)) if one not in examples]
+    return [one for one in dict.fromkeys(FILE_NAME.findall(bare)) if one not in examples]

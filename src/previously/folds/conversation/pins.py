@@ -27,7 +27,7 @@ _ANYWHERE = rf"{REMINDER}|environment_details|ide_(?:opened_file|selection|diagn
 _TAG = lazy_pattern(
     rf"{_ANYWHERE}|environment_context|local-command-[\w-]+|bash-[\w-]+|command-(?:name|message|args|contents)|"
     r"task-notification|subagent_notification|turn_aborted|permissions instructions|skills?(?:[_-][\w-]+)?|"
-    r"user-prompt-submit-hook",
+    r"user-prompt-submit-hook|function_results?|tool_(?:results?|response|output)|observation",
     re.I,
 )
 _INSIDE = lazy_pattern(rf"<({_ANYWHERE})>[\s\S]*?(?:</\1>|\Z)")
@@ -36,9 +36,24 @@ _LINE = lazy_pattern(
 )
 _WHOLE = lazy_pattern(
     r"\s*(?:This session is being continued from a previous conversation|Here is a demonstration of how to|"
-    r"#+ AGENTS\.md instructions\b)",
+    r"#+ AGENTS\.md instructions\b|"
+    r"(?:Stop|SubagentStop|PreToolUse|PostToolUse|UserPromptSubmit|SessionStart|SessionEnd|PreCompact|Notification)"
+    r"(?::\S{1,80})? hook (?:feedback|error|blocking error|additional context)\b[^\n]{0,200}:|"
+    r"I committed the changes with git hash \w+ & commit msg:|I have \*added these files to the chat\*|"
+    r"Here are (?:some READ ONLY files, provided for your reference|summaries of some files present in my git)|"
+    r"I switched to a new code base\. Please don't consider the above files)",
     re.I,
 )
+_OBSERVED = lazy_pattern(
+    r"\s*(?:OBSERVATION:|EXECUTION RESULT of \[|<returncode>|\[The command completed with exit code|Command output:|"
+    r"\[[\w.-]{1,60}(?: for '[^\n]{0,400}')?\] Result:)"
+)
+_OBSERVED_END = lazy_pattern(
+    r"(?:\(Current directory: [^\n]{0,300}\)\s*(?:bash-\$)?|"
+    r"\[(?:The command completed|Command finished) with exit code -?\d{1,5}\.?\])\s*\Z"
+)
+_LOOKED_AT_END = 600
+"""Characters at the end of a text where a shell's prompt or an exit code may stand."""
 _OPENING = lazy_pattern(r"\s*<(?P<tag>permissions instructions|[A-Za-z][\w.-]*)(?:\s[^<>]*)?>", re.I)
 
 
@@ -59,6 +74,12 @@ def strip_client_blocks(text: str) -> str:
         return ""
     rest = text[at:]
     return (_INSIDE.sub("", rest) if "<" in rest else rest).strip()
+
+
+def is_observation(text: str) -> bool:
+    """Return whether a text has the form in which agents without tool messages are given what a tool or a shell said.
+    It is one only after the agent spoke: a task may end with the same prompt."""
+    return bool(_OBSERVED.match(text) or _OBSERVED_END.search(text[-_LOOKED_AT_END:]))
 
 
 def find_leading_blocks(text: str, at: int = 0) -> Iterator[tuple[str, str, int]]:
@@ -129,7 +150,20 @@ def find_pins(
 
 def find_newest_request(messages: Sequence[Message], brief_at: int | None = None) -> int | None:
     """Return where the user asked for something last."""
-    return next((at for at in reversed(range(len(messages))) if at != brief_at and is_request(messages[at])), None)
+    return max(find_requests(messages, brief_at), default=None)
+
+
+def find_requests(messages: Sequence[Message], brief_at: int | None = None, *, goes_on: bool = False) -> frozenset[int]:
+    """Return where the user asked for something: neither what a client attached nor what a tool said in the user's
+    name. An earlier brief is no request, and the agent spoke before it; where these messages go on from one that is
+    not among them, it spoke before all of them."""
+    spoke = (at for at, message in enumerate(messages) if message.role is Role.ASSISTANT or at == brief_at)
+    answered = -1 if goes_on else next(spoke, len(messages))
+    return frozenset(
+        at
+        for at, message in enumerate(messages)
+        if at != brief_at and is_request(message) and not (at > answered and is_observation(message.text))
+    )
 
 
 def is_request(message: Message) -> bool:

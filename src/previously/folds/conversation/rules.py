@@ -28,6 +28,10 @@ KEEP_PERCENT, MOST_KEPT_TOKENS = 40, 40_000
 WORTH_PERCENT, MOST_WORTH_TOKENS = 10, 20_000
 BRIEF_PERCENT, MOST_BRIEF_TOKENS = 30, 4_000
 
+OUTPUT_CHARACTERS = 2_000
+"""The characters of a tool's output that a writer is shown: beginning and end of a log say what it was and how it
+went."""
+
 LEAST_BRIEF_TOKENS = 200
 """The tokens of a brief that says little: its headings and a line or two."""
 
@@ -56,7 +60,7 @@ class CompactRules:
     """The share of the whole that a fold must free."""
     fold_at: float = 0.85
     """The share of the budget from which on there is something to fold; zero folds whatever the size."""
-    output_characters: int = 2_000
+    output_characters: int = OUTPUT_CHARACTERS
     """The characters of one tool output that the writer of the brief is shown."""
 
     def __post_init__(self) -> None:
@@ -144,6 +148,8 @@ class CompactPlan:
     """The place of the earlier brief."""
     brief_tokens: int
     """The most that the new brief may take for the proofs to hold."""
+    is_least: bool = False
+    """Nothing is left but what must stay and the shortest brief, since that alone fills the budget."""
 
 
 @dataclass(frozen=True, slots=True)

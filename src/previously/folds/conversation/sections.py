@@ -108,6 +108,9 @@ REPORTED: Final = "Reported by the user: "
 REMARK: Final = "Said: "
 """The beginning of a statement of the agent of no known sort; it stands in the context and is the first to go."""
 
+NAMES: Final = "Names met in "
+"""The beginning of a line that says where exact names were met: "Names met in src/a.py: `read_all`, `OPS-12`"."""
+
 LONGEST_READ = 200_000
 """Characters of an answer that are read: what is longer ran away."""
 

@@ -38,7 +38,7 @@ def test_a_conversation_with_a_plan_a_dead_end_and_a_second_request() -> None:
         done=(
             "Add RotatingWriter",
             "All tests pass.",
-            "Ran `pytest -q tests/test_writer.py`: went well: 2 passed in 0.28s "
+            "Ran `pytest -q tests/test_writer.py`: no error: 2 passed in 0.28s "
             "(before: AttributeError: 'RotatingWriter' object has no attribute 'fileno')",
         ),
         in_progress=("Cover rotation with tests",),
@@ -107,7 +107,7 @@ def test_an_earlier_brief_is_updated() -> None:
     earlier = Brief(
         goal=("Upgrade the web client.", "Latest request before the newest messages: Start with react."),
         constraints=("Node stays at 18.",),
-        done=("Ran `npm test`: went well: 40 passed", "Read web/README.md."),
+        done=("Ran `npm test`: no error: 40 passed", "Read web/README.md."),
         in_progress=("Install react 19", "Something else"),
         blocked=("`npm test` fails: SyntaxError: old", "The VPN is down."),
         decisions=("Keep webpack, because of the plugin.", render_failure("vite 4")),
@@ -167,12 +167,38 @@ def test_a_call_without_a_result_is_the_last_step() -> None:
 
 
 def test_sections_are_bounded_and_only_files_that_were_read_give_way() -> None:
-    calls = [does("", (str(index), "Read", {"file_path": f"/r/f{index}.py"})) for index in range(300)]
-    written = [does("", (f"w{index}", "Write", {"file_path": f"/r/w{index}.py"})) for index in range(50)]
-    files = write_brief([*written, *calls]).files
+    written = [("Write", f"/r/w{index}.py") for index in range(50)]
+    read = [("Read", f"/r/f{index}.py") for index in range(300)]
+    said = [(does("", (path, tool, {"file_path": path})), gives((path, "done"))) for tool, path in [*written, *read]]
+    files = write_brief([message for pair in said for message in pair]).files
     assert len(files) == MOST_FILES
     assert sum(one.endswith(": created") for one in files) == 50
     assert files[-1] == "/r/f299.py: read"
+
+
+def test_nobody_knows_that_a_call_without_a_result_was_done() -> None:
+    todos: dict[str, object] = {"todos": [{"content": "Write the docs", "status": "in_progress"}]}
+    said = [
+        message("user", "Fix the clock."),
+        does("", ("1", "edit", {"path": "src/clock.py"}), ("2", "todo_write", todos)),
+    ]
+    for after in ([], [gives(("1", "[interrupted: this call never got a result]"), ("2", "[interrupted: …]"))]):
+        brief = write_brief([*said, *after])
+        assert (brief.files, brief.next_steps) == ((), ())
+        assert brief.in_progress[0].endswith("no result yet")
+    brief = write_brief([*said, gives(("1", "ok"), ("2", "ok"))])
+    assert (brief.files, brief.in_progress) == (("src/clock.py: edited",), ("Write the docs",))
+
+
+def test_the_last_command_that_was_typed_is_the_last_step() -> None:
+    said = [
+        message("user", "Fix the clock."),
+        message("assistant", "I run it.\n```\npython clock.py\n```"),
+        message("user", "12:00\n(Open file: n/a)\n(Current directory: /r)\nbash-$"),
+        message("assistant", "It works.\n```\nsubmit\n```"),
+    ]
+    assert write_brief(said).in_progress[0] == "Last step: `submit`"
+    assert write_brief([said[0], said[3]]).in_progress == (), "a fence alone is no command"
 
 
 def test_no_secret_is_in_it() -> None:

@@ -69,9 +69,26 @@ def test_pins_take_nothing_of_the_tails_room() -> None:
     before = run(3)
     whole = find_units(before)
     tokens = [message_tokens(one) for one in before]
-    pieces = cut_pieces(before, whole, find_pins(before, whole), tokens, None)
+    pieces = cut_pieces(before, whole, find_pins(before, whole), tokens, [], None)
     assert [piece.tokens for piece in pieces] == [0, 0, *(tokens[at] + tokens[at + 1] for at in (2, 4, 6))]
     assert [piece.begins_turn for piece in pieces] == [False, True, False, False, False]
+
+
+def test_older_steps_stay_without_their_outputs_before_they_are_told_in_the_brief() -> None:
+    """A long turn of large outputs left one or two steps; the agent did not see what it had just done."""
+    before = run(200, 100)
+    rules = CompactRules(budget_tokens=8_000)
+    what = planned(before, rules)
+    stays = [at for at in what.kept if at > 1]
+    assert what.head and stays == list(range(stays[0], len(before)))
+    whole = [at for at in stays if at % 2 and at not in what.pruned]
+    assert len(what.pruned) > len(whole) >= 1
+    assert max(what.pruned) < min(whole), "the newest outputs are the ones that stay"
+    after = compose_conversation(before, what, "- noted")
+    assert count_whole(after.messages, rules, ESTIMATE) + what.brief_tokens <= 0.85 * 8_000
+    few = planned(run(14, 100), rules)
+    assert few.pruned and not few.head, "where that is enough, no brief is needed"
+    assert not planned(before, CompactRules(budget_tokens=8_000, prune_least_tokens=10**9)).pruned
 
 
 def test_what_a_caller_pins_stays_whole_in_every_resort() -> None:
@@ -80,8 +97,8 @@ def test_what_a_caller_pins_stays_whole_in_every_resort() -> None:
     rules = CompactRules(budget_tokens=6_000)
     what = planned(before, rules, pinned)
     assert {4, 5} <= set(what.kept) and 5 not in what.pruned
-    found = plan_compaction(before, CompactRules(budget_tokens=2_000), ESTIMATE, extra_pins=pinned)
-    assert isinstance(found, NothingToFold) and "alone take" in found.reason
+    least = planned(before, CompactRules(budget_tokens=2_000), pinned)
+    assert (least.is_least, least.kept, least.pruned) == (True, (0, 1, 4, 5), {})
 
 
 def test_results_that_came_with_the_request_are_left_out_only_as_a_last_resort() -> None:

@@ -31,7 +31,7 @@ def work(at: int) -> list[Message]:
 
 
 SAID = [message("system", "Be kind."), message("user", "Go."), *(one for at in range(8) for one in work(at))]
-RULES = CompactRules(budget_tokens=16_000, fold_at=0.0, prune_keep_tokens=0, tail_tokens=4_000)
+RULES = CompactRules(budget_tokens=16_000, fold_at=0.0, prune_least_tokens=10**9, tail_tokens=4_000)
 BRIEF = "## Goal\n- Go."
 
 
@@ -71,6 +71,19 @@ def test_a_whole_that_does_not_fit_is_a_fault() -> None:
     after = compose_conversation(SAID, planned(), BRIEF)
     tools = replace(RULES, overhead_tokens=14_000)
     assert "the budget is 16,000" in proof(after, rules=tools)
+
+
+def test_a_whole_that_does_not_fit_is_a_fault_unless_nothing_more_can_go() -> None:
+    """A plan that only says so is not believed."""
+    tools = replace(RULES, overhead_tokens=14_000)
+    said_so = replace(planned(), is_least=True, brief_tokens=200)
+    after = compose_conversation(SAID, said_so, BRIEF)
+    told = prove(SAID, after, said_so, tools, ESTIMATE, BRIEF)
+    assert isinstance(told, Disproved) and "the budget is 16,000" in told.reason
+    least = plan_compaction(SAID, replace(tools, overhead_tokens=15_900), ESTIMATE)
+    assert isinstance(least, CompactPlan) and least.is_least
+    proved = prove(SAID, compose_conversation(SAID, least, BRIEF), least, tools, ESTIMATE, BRIEF)
+    assert isinstance(proved, Proved)
 
 
 def test_a_fold_that_frees_too_little_is_a_fault() -> None:
