@@ -49,6 +49,11 @@ than that. And for how many stories, since each handle holds its settings and it
 ANSWER_TOKENS = 1_024
 """The part of the window that is left for an answer where the client does not say: a long reply of a chat."""
 
+MOST_ANSWER, MOST_WORK = 2, 8
+"""One part in so many of a window is the most that is left for an answer: of a chat; of an agent, which asks for as
+much as its model can ever write and mostly writes a call or a few lines. An eighth of 32,000 tokens is a file of
+12 KB."""
+
 RESERVE = 32
 """One part in so many of a window is left free: what is estimated may be a little too low."""
 
@@ -129,8 +134,13 @@ class UpstreamViews:
 
 def find_budget(request: ChatRequest, window_tokens: int) -> int:
     """Return how much of a window there is for what goes upstream."""
-    answer = min(request.answer_tokens or ANSWER_TOKENS, window_tokens // 2)
+    answer = min(request.answer_tokens or ANSWER_TOKENS, window_tokens // find_answer_share(request))
     return window_tokens - answer - window_tokens // RESERVE
+
+
+def find_answer_share(request: ChatRequest) -> int:
+    """Return the part of a window, one in so many, that an answer is left at most."""
+    return MOST_WORK if request.body.get("tools") else MOST_ANSWER
 
 
 def cut_client_list(request: ChatRequest, budget: int) -> list[Raw]:
