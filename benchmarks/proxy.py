@@ -1,15 +1,17 @@
 """What does it cost to put the memory proxy before a model? A direct call and LiteLLM's proxy stand beside it.
 
-`python -m benchmarks.proxy [--json] [--litellm PATH] [--stories FILE] [--rounds 9] [--minutes 1] [--only first,chunks]`
+`python -m benchmarks.proxy [--json] [--litellm PATH] [--stories FILE] [--only first,chunks,open,steady]`
 
 All are processes of their own, on one machine, before the same scripted upstream; so is the load. Every client tells a
-story of 10,000 messages which is in the store; what it is answered it sends back with the next thing it says. In each
-round the same requests go directly, through Previously and through LiteLLM, one after the other and in turning order;
-what is added is told client by client, the figures are medians over rounds. A round in which other processes took more
-than a tenth of the machine is made again, as often as there are rounds; then the least disturbed count.
+story of its own that is in the store, folded and indexed; what it is answered it sends back with the next thing it
+says. One story is long, the others have a few hundred messages (`benchmarks.proxy_stories`). In each round the same
+requests go directly, through Previously and through LiteLLM, one after the other and in turning order; what is added is
+told client by client, the figures are medians over rounds. CPU is counted until a proxy has nothing more to do, and
+also without what it does once nobody waits (folds). `strangers` is the share of the machine that other processes took
+in each round: with more than a tenth, only ratios mean anything. All of it takes less than ten minutes.
 `--before TREE` compares the CPU time of a turn with that of another tree of this project, and measures nothing else.
-`--stories FILE` keeps the stories for another time: they take long to make. `--litellm` is the program of an
-installation of its own (`pip install 'litellm[proxy]'` into another environment); without it there is no such row.
+`--litellm` is the program of an installation of its own (`pip install 'litellm[proxy]'` into another environment);
+without it there is no such row. `steady` is load that goes on for `--minutes`, and is made only where it is named.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ import multiprocessing
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -30,19 +33,23 @@ from typing import Any
 
 from benchmarks.proxy_endurance import measure_open, measure_steady
 from benchmarks.proxy_load import Streamed, ask_all, delays_of
-from benchmarks.proxy_parties import OURS, Party, Strangers, litellm, previously, upstream
+from benchmarks.proxy_parties import LITELLM, OURS, Party, Strangers, litellm, previously, upstream
 from benchmarks.proxy_report import show
-from benchmarks.proxy_stories import SENT, Client, copy_of, make_stories
+from benchmarks.proxy_stories import LONG, SHORT, Client, copy_of, length_of, make_stories
 from benchmarks.proxy_turns import measure_turns
 from benchmarks.proxy_upstream import model_name
 
-DISTURBED = 0.10
+ALONE, ALONE_TURNS = 1, 20
+"""Turns of the one stream in a round: a hundredth of few turns is the slowest of them, so there are many."""
+
+SEVERAL, MANY = 50, 200
+QUICK = model_name(2, 20)
+"""For one stream: nobody waits for the rest of the answer."""
 PACE = model_name(20, 50)
 """What a chat model gives: 50 chunks a second."""
-SLOW = model_name(100, 50)
-"""For a hundred streams that are to be open at once without their chunks being all the load."""
 STAMPED = model_name(20, 50, kind="stamped")
-OPEN = model_name(1_000, 60)
+OPEN = model_name(500, 30)
+"""Slow enough that all streams are open at the same time."""
 
 
 @dataclass
@@ -52,7 +59,6 @@ class Bench:
     parties: list[Party]
     workers: ProcessPoolExecutor
     rounds: int
-    length: int
     errors: list[str] = field(default_factory=list)
 
     @property
@@ -60,9 +66,9 @@ class Bench:
         """The one that remembers."""
         return next(party for party in self.parties if party.name == OURS)
 
-    def ask(self, port: int, requests: Sequence[bytes], over_s: float = 0.0) -> list[Streamed]:
+    def ask(self, port: int, requests: Sequence[bytes]) -> list[Streamed]:
         """From the process that makes the load."""
-        return self.workers.submit(ask_all, port, requests, over_s).result()
+        return self.workers.submit(ask_all, port, requests).result()
 
     def strangers(self) -> Strangers:
         """Who else is at work from now on."""
@@ -71,61 +77,47 @@ class Bench:
 
 @dataclass(frozen=True)
 class Case:
-    """Who asks for what."""
+    """Who asks for what, and how often in a round."""
 
     clients: Sequence[Client]
     model: str = PACE
-    sent: int | None = SENT
-    over_s: float = 0.0
+    turns: int = 1
 
 
-def one_round(bench: Bench, case: Case, turn: int, remember: Callable[[list[Streamed]], None]) -> dict[str, Any]:
+def measure_round(bench: Bench, case: Case, number: int) -> dict[str, Any]:
     """The same requests through each of them; what they took, and who else was at work."""
-    for client in dict.fromkeys(case.clients):
-        client.says()
     strangers = bench.strangers()
-    came: dict[str, list[Streamed]] = {}
-    cpu_ms: dict[str, float] = {}
-    first = turn % len(bench.parties)
-    for party in [*bench.parties[first:], *bench.parties[:first]]:
-        requests = [client.request(party.port, case.model, case.sent) for client in case.clients]
-        before = party.cpu_s
-        came[party.name] = bench.ask(party.port, requests, case.over_s)
-        cpu_ms[party.name] = (party.cpu_s - before) * 1_000 / len(requests)
-        bench.errors += [f"{party.name}: {one.error}" for one in came[party.name] if one.error]
-        if party.name == OURS:
-            party.settle()
-    disturbed = strangers.share
-    remember(came[OURS])
-    return {"came": came, "cpu_ms": cpu_ms, "strangers": disturbed}
+    came: dict[str, list[Streamed]] = {party.name: [] for party in bench.parties}
+    before = {party.name: party.cpu_s for party in bench.parties}
+    for turn in range(case.turns):
+        for client in case.clients:
+            client.says()
+        first = (number + turn) % len(bench.parties)
+        for party in [*bench.parties[first:], *bench.parties[:first]]:
+            requests = [client.request(party.port, case.model) for client in case.clients]
+            came[party.name] += bench.ask(party.port, requests)
+        take_answers(case.clients, came[OURS][-len(case.clients) :])
+    asked = len(case.clients) * case.turns
+    answered = {party.name: (party.cpu_s - before[party.name]) * 1_000 / asked for party in bench.parties}
+    for party in bench.parties[1:]:
+        party.settle()
+    settled = {party.name: (party.cpu_s - before[party.name]) * 1_000 / asked for party in bench.parties}
+    bench.errors += [f"{name}: {streamed.error}" for name in came for streamed in came[name] if streamed.error]
+    return {"came": came, "answered_cpu_ms": answered, "cpu_ms": settled, "strangers": strangers.share}
 
 
-def answered_each(case: Case) -> Callable[[list[Streamed]], None]:
-    """Every client takes its own answer; of several on one story, all take the first."""
-
-    def remember(came: list[Streamed]) -> None:
-        taken: set[Client] = set()
-        for client, streamed in zip(case.clients, came, strict=True):
-            if client in taken:
-                continue
-            taken.add(client)
-            if streamed.error:
-                client.unsaid()
-            else:
-                client.is_answered(streamed.raw)
-
-    return remember
+def take_answers(clients: Sequence[Client], came: Sequence[Streamed]) -> None:
+    """Every client takes its own answer; one without takes back what it said."""
+    for client, streamed in zip(clients, came, strict=True):
+        if streamed.error:
+            client.unsaid()
+        else:
+            client.is_answered(streamed.raw)
 
 
-def rounds_of(bench: Bench, case: Case, count: int) -> list[dict[str, Any]]:
-    """So many rounds, the least disturbed of up to twice as many."""
-    done: list[dict[str, Any]] = []
-    for turn in range(2 * count):
-        done.append(one_round(bench, case, turn, answered_each(case)))
-        print(f"  round {turn + 1}, others {done[-1]['strangers']:.0%}", end="\r", file=sys.stderr, flush=True)
-        if sum(one["strangers"] < DISTURBED for one in done) >= count:
-            break
-    return sorted(done, key=lambda one: float(one["strangers"]))[:count]
+def measure_rounds(bench: Bench, case: Case) -> list[dict[str, Any]]:
+    """Measure as many rounds as are wanted, behind one that counts for nothing."""
+    return [measure_round(bench, case, number) for number in range(bench.rounds + 1)][1:]
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -149,7 +141,12 @@ def first_tokens(bench: Bench, rounds: Sequence[dict[str, Any]]) -> dict[str, An
             p50.append(quantile(taken, 0.5))
             p99.append(quantile(taken, 0.99))
         figures = {"p50_ms": median(p50), "p99_ms": median(p99), "p50_range_ms": [min(p50), max(p50)]}
-        row[party.name] = figures | {"cpu_ms": median(one["cpu_ms"][party.name] for one in rounds)}
+        for count in ("answered_cpu_ms", "cpu_ms"):
+            figures[count] = median(one[count][party.name] for one in rounds)
+        row[party.name] = figures
+    if (other := row.get(LITELLM)) is not None:
+        ours = row[OURS]
+        row["ours to LiteLLM's"] = {name: ours[name] / other[name] for name in ("p50_ms", "p99_ms", "cpu_ms")}
     states = [streamed.memory for one in rounds for streamed in one["came"][OURS]]
     row["memory"] = {state: states.count(state) for state in sorted(set(states))}
     return row
@@ -172,55 +169,44 @@ def chunk_times(bench: Bench, rounds: Sequence[dict[str, Any]]) -> dict[str, Any
             p99.append(quantile(delays, 0.99))
             gaps.append(quantile(between, 0.99))
         row[party.name] = {"p50_ms": median(p50), "p99_ms": median(p99), "gap_p99_ms": median(gaps)}
-        row[party.name]["cpu_ms"] = median(one["cpu_ms"][party.name] for one in rounds)
     return row
 
 
 def measure(bench: Bench, clients: list[Client], minutes: float, only: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """All figures, one after the other. The first turns come first: there is no other chance for them."""
-    few = clients[: max(2, len(clients) // 5)]
-    rounds = bench.rounds
     if "first" in only:
-        cold = [one_round(bench, case, 0, answered_each(case)) for case in [Case(few, over_s=1.0 * len(few))]]
-        yield "first token, first turn of a story, one after another", first_tokens(bench, cold)
-        rest = Case(clients[len(few) :])
+        alone, several, many = Case(clients[:ALONE], QUICK, ALONE_TURNS), Case(clients[:SEVERAL]), Case(clients[:MANY])
+        cold = Case(clients[ALONE : ALONE + ALONE_TURNS])
         yield (
-            f"first token, first turn of {len(rest.clients)} stories at once",
-            first_tokens(bench, [one_round(bench, rest, 0, answered_each(rest))]),
+            f"first token, first turn of {len(cold.clients)} stories",
+            first_tokens(bench, [measure_round(bench, cold, 0)]),
         )
-        cases = {
-            "each on its own story": Case(clients),
-            "each on its own story, begun over 5 s": Case(clients, SLOW, over_s=5.0),
-            "all on one story": Case(clients[:1] * len(clients)),
-            "4 streams with all messages": Case(clients[:4], sent=None),
-        }
-        for name, case in cases.items():
-            one_round(bench, case, 0, answered_each(case))
-            yield f"first token, {name}", first_tokens(bench, rounds_of(bench, case, rounds))
+        for case in (alone, several, many):
+            streams = f"{len(case.clients)} streams at once" if case.clients[1:] else "1 stream"
+            yield f"first token, {streams}", first_tokens(bench, measure_rounds(bench, case))
     if "chunks" in only:
-        for count in (10, min(50, len(clients))):
-            case = Case(clients[:count], STAMPED, over_s=1.0)
-            one_round(bench, case, 0, answered_each(case))
-            yield f"chunks, {count} streams", chunk_times(bench, rounds_of(bench, case, rounds))
+        yield "chunks, 10 streams", chunk_times(bench, measure_rounds(bench, Case(clients[1:11], STAMPED)))
     if "open" in only:
-        yield "open streams", measure_open(bench.parties, bench.workers, OPEN, bench.errors)
+        yield "open streams", measure_open(bench.parties[1:], bench.workers, OPEN, bench.errors)
     if "steady" in only:
-        yield "steady", measure_steady(bench.parties[1:], bench.workers, PACE, bench.length, minutes, bench.errors)
+        yield "steady", measure_steady(bench.parties[1:], bench.workers, PACE, minutes, bench.errors)
 
 
 @contextmanager
 def arena(given: argparse.Namespace, folder: Path) -> Iterator[Bench]:
     """Everything started, the stories in place."""
     stories: Path = given.stories or folder / "made.db"
-    make_stories(stories, given.streams, given.messages)
+    began = time.monotonic()
+    make_stories(stories, MANY)
+    print(f"stories: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     with ExitStack() as stack:
         behind = stack.enter_context(upstream(folder))
         parties = [behind, stack.enter_context(previously(folder, behind, copy_of(stories, folder)))]
         if given.litellm:
-            parties.append(stack.enter_context(litellm(folder, behind, given.litellm, [PACE, SLOW, STAMPED, OPEN])))
+            parties.append(stack.enter_context(litellm(folder, behind, given.litellm, [PACE, QUICK, STAMPED, OPEN])))
         workers = ProcessPoolExecutor(2, multiprocessing.get_context("spawn"))
         stack.enter_context(workers)
-        yield Bench(parties, workers, given.rounds, given.messages)
+        yield Bench(parties, workers, given.rounds)
 
 
 def compare_turns(before: Path, turns: int, folder: Path, errors: list[str]) -> dict[str, Any]:
@@ -239,11 +225,9 @@ def main() -> None:
     parser.add_argument("--data", help="not needed here; taken so that every benchmark can be called alike")
     parser.add_argument("--litellm", help="LiteLLM's program, in an environment of its own")
     parser.add_argument("--stories", type=Path, help="a file that keeps the stories, or that holds them already")
-    parser.add_argument("--streams", type=int, default=100)
-    parser.add_argument("--messages", type=int, default=10_000, help="in each story")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--minutes", type=float, default=1.0, help="of steady load")
-    parser.add_argument("--only", default="first,chunks,open,steady", help="which parts")
+    parser.add_argument("--only", default="first,chunks,open", help="which parts; also: steady")
     parser.add_argument("--before", type=Path, help="another tree of this project: compare the CPU of a turn, no more")
     parser.add_argument("--turns", type=int, default=200, help="that are compared with --before")
     given = parser.parse_args()
@@ -255,12 +239,11 @@ def main() -> None:
         return
     figures: dict[str, Any] = {
         "cores": os.cpu_count(),
-        "streams": given.streams,
-        "messages": given.messages,
+        "messages": {"first story": LONG, "others": SHORT},
         "load_average_before": os.getloadavg(),
     }
     with tempfile.TemporaryDirectory() as name, arena(given, Path(name)) as bench:
-        clients = [Client(number, given.messages) for number in range(given.streams)]
+        clients = [Client(number, length_of(number)) for number in range(MANY)]
         for what, found in measure(bench, clients, given.minutes, given.only.split(",")):
             figures[what] = found
             if not given.json:

@@ -8,12 +8,15 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from statistics import linear_regression
 from typing import Any
 
-from benchmarks.proxy_load import ask_all, keep_asking
+from benchmarks.proxy_load import Streamed, ask_all, keep_asking
 from benchmarks.proxy_parties import Party
 from benchmarks.proxy_stories import Client
 
 MANY = 500
-BEGUN_OVER_S = 25.0
+BEGUN_OVER_S = 5.0
+FALLS_S = 20.0
+"""How long a proxy has to give back the memory that so many streams took."""
+
 NEW_CHAT = 20
 """Messages of a chat that no store has seen."""
 
@@ -39,12 +42,16 @@ def measure_open(
         failed = [f"{party.name}: {one.error}" for one in asked.result() if one.error]
         errors += failed
         starts = [one.first_s * 1_000 for one in asked.result() if not one.error]
+        at_end = party.rss_mb
         party.settle()
+        time.sleep(FALLS_S)
         found[party.name] = {
             "errors": len(failed),
             "before_mb": before,
             "most_mb": max(during, default=before),
+            "at_end_mb": at_end,
             "after_mb": party.rss_mb,
+            "memory": _count_states(asked.result()),
             "first_p50_ms": sorted(starts)[len(starts) // 2] if starts else None,
         }
     return found
@@ -54,16 +61,13 @@ def measure_steady(
     parties: Sequence[Party],
     workers: ProcessPoolExecutor,
     model: str,
-    length: int,
     minutes: float,
     errors: list[str],
 ) -> dict[str, Any]:
     """The same load on each of them, side by side, for so long."""
     numbers = list(range(STEADY))
     before = {party.name: (party.cpu_s, party.rss_mb) for party in parties}
-    asked = {
-        party.name: workers.submit(keep_asking, party.port, numbers, length, model, minutes * 60) for party in parties
-    }
+    asked = {party.name: workers.submit(keep_asking, party.port, numbers, model, minutes * 60) for party in parties}
     sampled = _sampled(asked[parties[0].name], parties, min(SAMPLE_S, minutes * 6))
     found: dict[str, Any] = {"minutes": minutes, "clients": STEADY}
     for party in parties:
@@ -80,6 +84,11 @@ def measure_steady(
             "mb_per_minute": linear_regression(*zip(*later, strict=True)).slope * 60 if len(later) > 2 else None,
         }
     return found
+
+
+def _count_states(came: Sequence[Streamed]) -> dict[str, int]:
+    states = [streamed.memory for streamed in came]
+    return {state: states.count(state) for state in sorted(set(states))}
 
 
 def _sampled(work: Future[Any], parties: Sequence[Party], every_s: float) -> dict[str, list[tuple[float, float]]]:

@@ -15,7 +15,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from benchmarks.proxy_stories import Client
+from benchmarks.proxy_stories import Client, length_of
 
 T = TypeVar("T")
 
@@ -24,8 +24,11 @@ EVENT = b"data: "
 LONGEST_S = 300.0
 """How long a stream may take before it counts as an error."""
 
-OPENS_S = 1.0
+OPENS_S = 0.5
 """How long before its request a connection is opened: a server may close one that says nothing for long."""
+
+FEW, FEW_OPEN_S = 4, 0.05
+"""Few connections are open sooner."""
 
 
 @dataclass
@@ -104,11 +107,12 @@ async def _open(port: int) -> Stream:
 
 
 async def _ask_all(port: int, requests: Sequence[bytes], over_s: float) -> list[Streamed]:
-    began = time.perf_counter() + OPENS_S
+    opens_s = OPENS_S if len(requests) > FEW else FEW_OPEN_S
+    began = time.perf_counter() + opens_s
 
     async def one(number: int) -> Stream:
         at = began + over_s * number / len(requests)
-        await asyncio.sleep(at - OPENS_S - time.perf_counter())
+        await asyncio.sleep(at - opens_s - time.perf_counter())
         stream = await _open(port)
         await asyncio.sleep(at - time.perf_counter())
         stream.ask(requests[number])
@@ -133,7 +137,7 @@ class Kept:
     memory: dict[str, int] = field(default_factory=dict)
 
 
-async def _keep_asking(port: int, numbers: Sequence[int], length: int, model: str, seconds: float) -> Kept:
+async def _keep_asking(port: int, numbers: Sequence[int], model: str, seconds: float) -> Kept:
     kept = Kept()
     ends = time.perf_counter() + seconds
 
@@ -153,15 +157,15 @@ async def _keep_asking(port: int, numbers: Sequence[int], length: int, model: st
             client.is_answered(came.raw)
             kept.turns += 1
 
-    clients = [Client(number, length) for number in numbers]
+    clients = [Client(number, length_of(number)) for number in numbers]
     pauses = [at * 1.0 / len(clients) for at in range(len(clients))]
     await asyncio.gather(*map(tell, numbers, clients, pauses))
     return kept
 
 
-def keep_asking(port: int, numbers: Sequence[int], length: int, model: str, seconds: float) -> Kept:
+def keep_asking(port: int, numbers: Sequence[int], model: str, seconds: float) -> Kept:
     """Clients that go on with their stories, turn after turn, for so long. Runs in its own process."""
-    return _run(_keep_asking(port, numbers, length, model, seconds))
+    return _run(_keep_asking(port, numbers, model, seconds))
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

@@ -1,8 +1,9 @@
 """The stories of the proxy benchmark, and the clients that go on telling them.
 
 Each story is its own: generated from its own seed, imported through the library, folded by the built-in writer, and
-indexed, as a story is that was told through the proxy all along. That takes a quarter of a minute of CPU for each
-story of 10,000 messages, so several processes share the work, and a file that was made before can be used again.
+indexed, as a story is that was told through the proxy all along. The first one is long, to show that the length of a
+story does not count; the others are short, so that all of them are made within a minute. A file that was made before
+can be used again.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ SYSTEM = (
 SENT = 200
 """How many of its newest messages a client sends that does not send all."""
 
+LONG, SHORT = 10_000, 300
+"""Messages of the first story, and of the others: enough for folds, chapters and recall."""
+
 MOST_TURNS = 400
 FIRST_SEED = 1_000
 
@@ -45,8 +49,14 @@ def name_of(number: int) -> str:
     return f"story {number}"
 
 
-def make(path: str, number: int, length: int) -> int:
+def length_of(number: int) -> int:
+    """The messages of a story before anybody goes on with it."""
+    return SHORT if number else LONG
+
+
+def make(path: str, number: int) -> None:
     """Import one story, fold and index it."""
+    length = length_of(number)
     drafts = [
         Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
         for line in lines_of(number, length)[:length]
@@ -56,10 +66,9 @@ def make(path: str, number: int, length: int) -> int:
         story.follow(drafts)
         story.fold()
         story.search("the bell of the old mill")
-    return number
 
 
-def make_stories(path: Path, count: int, length: int) -> None:
+def make_stories(path: Path, count: int) -> None:
     """As many stories as are wanted, in a file; those that are there already stay."""
     with BlockingMemory(path) as memory:
         there = {info.name for info in memory.stories()}
@@ -67,7 +76,7 @@ def make_stories(path: Path, count: int, length: int) -> None:
     if not missing:
         return
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as workers:
-        work = [workers.submit(make, str(path), number, length) for number in missing]
+        work = [workers.submit(make, str(path), number) for number in missing]
         for done, _ in enumerate(as_completed(work), 1):
             print(f"\rmaking stories: {done} of {len(missing)}", end="", file=sys.stderr, flush=True)
     for one in work:

@@ -26,7 +26,6 @@ FAULTS = {
         "choose_the_preset": "the preset is chosen at the request for a title, which has no tools",
     },
     "opencode, compacted": {
-        "leave_alone_what_fits": "the list after the client's own summary is cut to its last message",
         "send_what_was_asked": "the request for a summary has the session's id and gets its history",
     },
     "codex": {
@@ -57,13 +56,15 @@ FAULTS = {
         "two_projects": "the messages before the talk are the same in every project",
     },
     "open_webui": {
-        "use_the_window": _TOOLS_TWICE,
         "name_the_story": _NAME,
         "choose_the_preset": "the preset is chosen by tools alone, which Open WebUI sends with every chat",
     },
 }
 
 SOMETIMES = {
+    "claude_code": {
+        "keep_to_the_interface": "a system message inside `messages` goes on as one, which the interface refuses",
+    },
     "opencode": {"know_the_decisions": "without the preset for agents there is no brief"},
     "codex": {"know_the_decisions": "the brief leaves decisions out"},
     "aider": {

@@ -17,7 +17,7 @@ LEAST_USED = 0.7
 _REQUESTS = (*TALK_1, *TALK_2)
 _DECIDED = ("lengths are whole millimetres in a constant", "the third part stays in metres")
 _ENVIRONMENT = re.compile(r"^ *(?:- Primary working directory:|Working directory:|<cwd>).*$", re.M)
-_ATTACHED = re.compile(r"\n*<recalled>.*?</recalled>\n*", re.S)
+_ATTACHED = re.compile(r"\n*<recalled(?: \w+)?>.*?</recalled(?: \w+)?>\n*", re.S)
 """Passages that the proxy adds under a tag of its own, which says that nobody said them now."""
 
 

@@ -30,7 +30,8 @@ SMALL_WINDOW = 40_000
 """At this window each agent has to compact within the first task."""
 
 PROJECT = "/quay"
-"""Where the project lies in recordings."""
+HOME = "/quay-home"
+"""Where the project and the user's home lie in recordings."""
 
 _LISTS = ("messages", "input")
 _LEFT_OUT = {"host", "content-length", "connection", "accept-encoding"}
@@ -198,7 +199,7 @@ def redact(
 ) -> Recorded:
     """One request without keys, paths of the machine and the makers' prompts."""
     told = {name.lower(): value for name, value in headers if name.lower() not in _LEFT_OUT}
-    paths = {str(place.project): PROJECT, str(place.home): "/home/quay", KEY: "KEY"}
+    paths = {str(place.project): PROJECT, str(place.home): HOME, KEY: "KEY"}
     whole = json.dumps({"headers": told, "body": body}, ensure_ascii=False)
     for old, new in paths.items():
         whole = whole.replace(old, new).replace(re.sub(r"[/_]", "-", old), new)  # as Claude Code writes it for a folder

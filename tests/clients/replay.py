@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.clients.agent_model import AgentModel
 from tests.clients.agent_run import AgentRun, read_stories
-from tests.clients.record import PROJECT, Recorded, load
+from tests.clients.record import HOME, PROJECT, Recorded, load
 from tests.clients.tap import Sent
 from tests.clients.workplace import Workplace
 from tests.end_to_end.server.running import running_proxy
@@ -23,7 +23,7 @@ async def replay(
 ) -> AgentRun:
     """Send the first requests of a recording, or all of them, through a proxy; and then, if `project` is given, the
     same in a session and a project of that name."""
-    run = AgentRun(Workplace(Path(PROJECT), Path("/home/quay")), window)
+    run = AgentRun(Workplace(Path(PROJECT), Path(HOME)), window)
     run.database = folder / "stories.db"
     async with (
         AgentModel(window, folder=PROJECT, on_seen=run.events.append) as model,

@@ -31,7 +31,6 @@ from previously.core.tokens import (
     MESSAGE_OVERHEAD_TOKENS,
     SCRIPTS,
     Counter,
-    cache_counts,
     list_texts,
     weigh,
 )
@@ -147,7 +146,7 @@ _MOST_ROUNDS = 15
 """Trust in the observations settles in fewer where they agree; where they do not, more rounds change the third digit no
 more."""
 
-_SETTLED = 1e-9
+_SETTLED = 1e-6
 """A change too small to show in any digit that is kept."""
 
 _LEAST_MISS = 0.005
@@ -317,20 +316,14 @@ class Calibrated:
         self.message_overhead_tokens: Final = calibration.message_tokens
         self.request_overhead_tokens: Final = calibration.request_tokens
         # Whole numbers, so that every machine counts the same.
-        factors = [round(1_000 * factor) for factor in calibration.factors]
-
-        def count(text: str) -> int:
-            total = sum(factor * weight for factor, weight in zip(factors, weigh(text), strict=True))
-            return max(1, (total + 500_000) // 1_000_000) if text else 0
-
-        self._count = cache_counts(count)
+        self._factors: Final = tuple(round(1_000 * factor) for factor in calibration.factors)
 
     def __repr__(self) -> str:
         return f"Calibrated({self.name!r})"
 
     def tokens(self, text: str) -> int:
         """Return the tokens of a text, as the samples' model counts them."""
-        return self._count(text)
+        return max(1, (sum(map(mul, self._factors, weigh(text))) + 500_000) // 1_000_000) if text else 0
 
 
 def calibrate(samples: Iterable[Sample]) -> Calibration | None:

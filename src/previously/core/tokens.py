@@ -19,6 +19,7 @@ from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits, punc
 from typing import Final, Protocol
 
 from previously.core.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
+from previously.core.recent_values import RecentValues
 
 COUNTER: Final = "estimate-2"
 
@@ -34,8 +35,9 @@ CALL_OVERHEAD_TOKENS = 8
 LONGEST_KNOWN = 10_000
 """Characters of a text whose count is kept for a while."""
 
-KNOWN_WEIGHTS = 4_096
-"""Texts whose weights are kept: those of a dozen views, a few megabytes."""
+KNOWN_BYTES, WEIGHTS_BYTES = 32 * 1024 * 1024, 300
+"""Bytes of texts whose weights are kept: those of the views of some hundred stories; and what the weights of one take
+besides its words."""
 
 
 class Counter(Protocol):
@@ -154,7 +156,15 @@ def weigh(text: str) -> tuple[int, ...]:
 def _weighed(text: str) -> tuple[tuple[int, ...], int]:
     """Return what `weigh` tells, and what long words may take besides. Every counter that estimates asks for the same
     weights, and a calibration that has learnt is another counter: what a text weighs stays."""
-    return _known_weights(text) if len(text) <= LONGEST_KNOWN else _measure_weights(text)
+    size = len(text)
+    if size > LONGEST_KNOWN:
+        return _measure_weights(text)
+    size += WEIGHTS_BYTES
+    weighed = _known_weights.get(text, size)
+    if weighed is None:
+        weighed = _measure_weights(text)
+        _known_weights.keep(text, weighed, size)
+    return weighed
 
 
 def _measure_weights(text: str) -> tuple[tuple[int, ...], int]:
@@ -184,7 +194,7 @@ def _measure_weights(text: str) -> tuple[tuple[int, ...], int]:
     return tuple(weights), max(0, _LETTER_OF_LONG_WORDS * letters - in_words)
 
 
-_known_weights = lru_cache(maxsize=KNOWN_WEIGHTS)(_measure_weights)
+_known_weights = RecentValues[str, tuple[tuple[int, ...], int]](KNOWN_BYTES)
 
 
 def _weigh_beyond_ascii(text: str, ascii_characters: int, weights: list[int]) -> None:

@@ -28,6 +28,7 @@ from previously.server.background_folds import BackgroundFolds
 from previously.server.callers import Callers
 from previously.server.chat import Chat
 from previously.server.commands import Commands
+from previously.server.free_memory import free_memory_when_idle
 from previously.server.guard import Guard, GuardRules
 from previously.server.hosts import is_loopback
 from previously.server.logs import RequestLog
@@ -116,6 +117,10 @@ class Proxy:
                 await self.turns.catch_up()
             await asyncio.sleep(CATCH_UP_S)
 
+    async def free_memory(self) -> None:
+        """Give memory back after each load."""
+        await free_memory_when_idle(self.metrics.turns.value, lambda: self.chat.is_idle)
+
     async def close(self) -> None:
         """End: folds are given up, answers kept, connections closed."""
         await self.folds.stop()
@@ -140,12 +145,13 @@ def make_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         proxy.folds.start()
-        catching_up = asyncio.create_task(proxy.catch_up())
+        beside = [asyncio.create_task(proxy.catch_up()), asyncio.create_task(proxy.free_memory())]
         try:
             yield
         finally:
             proxy.stopping = True
-            catching_up.cancel()
+            for task in beside:
+                task.cancel()
             await proxy.close()
 
     inner = Starlette(routes=make_routes(proxy), lifespan=lifespan, exception_handlers=HANDLERS)

@@ -78,16 +78,18 @@ class Chat:
         given = dict(scope["headers"])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
         content = await read_whole_body(receive)
-        request = await _read(content, headers, interface)
+        arrived = time.monotonic()
+        request = await self._read(content, headers, interface)
         if request is None:
             await self._passthrough.pass_on(scope, content, receive, send, [WITHOUT_MEMORY])
             return
+        del content  # it would be held until the answer is at its end
         with self._under_way():
             if words := await self._commands.answer(caller.owner, request):
                 await _say(words, request, send)
                 return
             with self._folds.pause_for(caller.owner, request.model, caller.key):
-                turn = await self._begin(caller.owner, request, caller.upstream_key)
+                turn = await self._begin(caller.owner, request, caller.upstream_key, arrived)
                 note.story = turn.place.key.story if turn.place else None
 
                 def make_outgoing() -> Outgoing:
@@ -100,9 +102,25 @@ class Chat:
                 self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
                 await self._relay(turn, first, make_outgoing, note, receive, send)
 
-    async def _begin(self, owner: str, request: ChatRequest, key: str | None) -> ChatTurn:
+    async def _read(self, body: bytes, headers: dict[str, str], interface: Interface) -> ChatRequest | None:
+        """Return the request; None for one that goes on without memory, since its history does not lie in it."""
+
+        def read() -> ChatRequest | None:
+            fields = parse_fields(body)
+            return None if interface.is_partial(fields) else read_fields(fields, headers, interface)
+
         try:
-            turn = await self._turns.begin(owner, request, key)
+            if len(body) > LARGE_BODY:
+                return await asyncio.to_thread(read)
+            async with self._turns.step:
+                await asyncio.sleep(0)  # those who were here before go on first
+                return read()
+        except BadInput as error:
+            raise Refusal(400, "bad_request", str(error)) from None
+
+    async def _begin(self, owner: str, request: ChatRequest, key: str | None, arrived: float) -> ChatTurn:
+        try:
+            turn = await self._turns.begin(owner, request, key, arrived)
         except BadInput as error:
             raise Refusal(400, "bad_request", str(error)) from None
         self._metrics.turns.add()
@@ -190,6 +208,10 @@ class Chat:
         finally:
             self._answering.discard(task)
 
+    @property
+    def is_idle(self) -> bool:
+        return not self._answering and not self._keeping
+
     async def finish(self, most_s: float) -> None:
         """Wait until every turn under way has ended, and every answer that came in is kept; no longer than that."""
         end = time.monotonic() + most_s
@@ -201,19 +223,6 @@ def make_memory_headers(turn: ChatTurn) -> list[Header]:
     state = b"unsaved" if turn.unsaved else b"degraded" if turn.degraded else b"on" if turn.place else b"off"
     story = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
     return [(b"x-previously-memory", state), *story]
-
-
-async def _read(body: bytes, headers: dict[str, str], interface: Interface) -> ChatRequest | None:
-    """Return the request; None for one that goes on without memory, since its history does not lie in it."""
-
-    def read() -> ChatRequest | None:
-        fields = parse_fields(body)
-        return None if interface.is_partial(fields) else read_fields(fields, headers, interface)
-
-    try:
-        return await asyncio.to_thread(read) if len(body) > LARGE_BODY else read()
-    except BadInput as error:
-        raise Refusal(400, "bad_request", str(error)) from None
 
 
 async def _say(words: str, request: ChatRequest, send: Send) -> None:

@@ -23,6 +23,7 @@ from previously.recognition.client_list import ClientList
 from previously.runtime.find_story import ClientPlace
 from previously.runtime.follow_client import Also, ClientFollower
 from previously.runtime.late_turns import bring_in, shows_newest_only
+from previously.server.admission import Admission, Place
 from previously.server.chat_request import ChatRequest
 from previously.server.overflow import Overflow, compute_window, remove_media, shrink_budget
 from previously.server.pending_turns import PendingKey, PendingTurns
@@ -82,6 +83,10 @@ class ChatTurn:
     """Still finding out where the turn belongs, after its time was up."""
 
 
+class _LeftAlone(StoreProblem):
+    """A store that was not asked; that says nothing of whether it is down."""
+
+
 class ChatTurns:
     """Begins and ends turns."""
 
@@ -104,27 +109,57 @@ class ChatTurns:
         self._failures: Counter[PendingKey] = Counter()
         """The number of times that each of the pending turns could not be brought in."""
         self._down_until = 0.0
+        self._admission = Admission()
+        self.step = asyncio.Lock()
+        """Held for the longer steps of a turn that has no place at memory: where many come at once, those who have one
+        go on after each step, not after all."""
         self._views = UpstreamViews(memory_of)
         self.unsaved = False
         """True from a turn that nothing has kept until one can be kept again."""
 
-    async def begin(self, owner: str, request: ChatRequest, key: str | None = None) -> ChatTurn:
+    async def begin(
+        self, owner: str, request: ChatRequest, key: str | None = None, arrived: float | None = None
+    ) -> ChatTurn:
         """Keep what the user said and make the view; without memory where that takes too long or fails. `key` is the
-        client's own, for asking the upstream about its window."""
+        client's own, for asking the upstream about its window; `arrived` is when the request was whole, if not now."""
         turn = ChatTurn(owner, request, request.messages)
         window = await self._window_of(request.model, key) or UNKNOWN_WINDOW_TOKENS
         budget = find_budget(request, window)
+        end = (time.monotonic() if arrived is None else arrived) + self._deadline_s
+        place = await self._admission.enter(end)
+        if place is None:
+            turn.degraded = True
+            log.warning("A turn goes on without memory: too many begin at once")
+        else:
+            await self._begin(turn, window, budget, end, place)
+        if turn.degraded:
+            async with self.step:
+                turn.messages = cut_client_list(request, budget)
+                if turn.place is None:
+                    turn.aside = self._start(self._set_aside(turn))
+                await asyncio.sleep(0)
+        if turn.aside is not None:
+            await asyncio.wait({turn.aside}, timeout=self._deadline_s)
+            turn.unsaved = turn.pending is None
+        if turn.degraded or turn.place:
+            self.unsaved = turn.unsaved
+        return turn
+
+    async def _begin(self, turn: ChatTurn, window: int, budget: int, end: float, place: Place) -> None:
+        """Follow a turn and make its view until that time. Its place is given back when both have ended: the first goes
+        on behind the time of the turn."""
+        owner, request = turn.owner, turn.request
         following = self._start(self._follow(owner, request))
         try:
-            async with asyncio.timeout(self._deadline_s):
+            async with asyncio.timeout_at(end - time.monotonic() + asyncio.get_running_loop().time()):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
                     if turn.place.created and request.body.get("tools") and not request.client_list.names.all:
                         await self._views.set_agent_preset(owner, turn.place.name)
                     turn.degraded = not await self._show(turn, turn.place, window, budget)
                 else:
-                    place = await self._recognising.find(request.client_request(owner))
-                    turn.messages = await self._views.make_view_beside(owner, request, place, budget)
+                    beside = await self._recognising.find(request.client_request(owner))
+                    turn.messages = await self._views.make_view_beside(owner, request, beside, budget)
         except BadInput:
             raise
         except TimeoutError:
@@ -133,17 +168,11 @@ class ChatTurns:
             log.warning("A turn goes on without memory: it took longer than %g seconds", self._deadline_s)
         except Exception as error:
             turn.degraded = True
-            self._down_until = time.monotonic() + DOWN_S
+            if type(error) is StoreProblem:  # its kinds (damage, a store left alone) are no sign that it is down
+                self._down_until = time.monotonic() + DOWN_S
             log.warning("A turn goes on without memory: %s", _describe(error))
-        if turn.degraded and turn.place is None:
-            turn.aside = self._start(self._set_aside(turn))
-            await asyncio.wait({turn.aside}, timeout=self._deadline_s)
-            turn.unsaved = turn.pending is None
-        if turn.degraded:
-            turn.messages = cut_client_list(request, budget)
-        if turn.degraded or turn.place:
-            self.unsaved = turn.unsaved
-        return turn
+        finally:
+            following.add_done_callback(lambda _: place.leave())
 
     async def shrink(self, turn: ChatTurn, overflow: Overflow) -> bool:
         """Make what goes upstream anew and smaller, since it was too long for the model; return whether it is smaller
@@ -267,10 +296,10 @@ class ChatTurns:
 
     async def _follow(self, owner: str, request: ChatRequest) -> ClientPlace | None:
         if time.monotonic() < self._down_until:
-            raise StoreProblem("the stories could not be reached a moment ago")
+            raise _LeftAlone("the stories could not be reached a moment ago")
         listed = request.client_request(owner)
         if shows_newest_only(listed) and self._pending.holds_story(owner, request.story):
-            raise StoreProblem("what was said before in this story still waits")
+            raise _LeftAlone("what was said before in this story still waits")
         return await self._recognising.follow(listed, request.make_story_name())
 
     async def catch_up(self) -> None:
@@ -286,6 +315,8 @@ class ChatTurns:
         ready = [key for key in ready if (key.turn.owner, key.turn.story) not in open_stories]
         for key in ready[:MOST_BROUGHT_IN]:
             began = time.monotonic()
+            if not self._admission.has_room:
+                return  # those who wait for an answer go first
             await self._bring_in(key)
             self._down_until = 0.0
             await asyncio.sleep(time.monotonic() - began)  # so that at least half of the time is left for others

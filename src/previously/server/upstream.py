@@ -20,6 +20,7 @@ from previously.app import describe_model, model_at
 from previously.models.endpoint import Endpoint
 from previously.models.server_facts import find_usual_window, read_slots
 from previously.server.callers import X_API_KEY, Caller
+from previously.server.transport import LeanTransport, needs_proxy
 from previously.wire.errors import SMALLEST_WINDOW
 from previously.wire.model_call import parse_body
 
@@ -91,10 +92,14 @@ class Upstream:
     def __init__(self, endpoint: Endpoint, *, key: str = "", timeout_s: float = 600.0) -> None:
         self.endpoint = endpoint
         self.key = key
+        trusts, address = not endpoint.loopback, httpx.URL(endpoint.join(""))
+        behind_proxy = trusts and needs_proxy(address.scheme, address.host)
+        transport = None if behind_proxy else LeanTransport(trust_env=trusts)
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(timeout_s, connect=CONNECT_S, pool=CONNECT_S),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
-            trust_env=not endpoint.loopback,
+            trust_env=trusts,
+            transport=transport,
             follow_redirects=False,
         )
         self._facts: dict[str, KnownFacts] = {}

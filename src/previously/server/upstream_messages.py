@@ -57,6 +57,9 @@ much as its model can ever write and mostly writes a call or a few lines. An eig
 RESERVE = 32
 """One part in so many of a window is left free: what is estimated may be a little too low."""
 
+NEWEST = 8
+"""Messages among which the newest request nearly always is; only then are all of a long list looked at."""
+
 MOST_TRIES = 3
 """The most often that a view is made because a message that it must show was not shown. What is held takes room, so the
 tail may lose another one; more than twice was never seen."""
@@ -148,9 +151,12 @@ def cut_client_list(request: ChatRequest, budget: int) -> list[Raw]:
     ours = find_command_messages([draft.message for draft in request.drafts])
     theirs = [at for at in range(len(request.messages)) if at not in ours]
     messages = [request.drafts[at].message for at in theirs]
-    tokens = [message_tokens(message, ESTIMATE) for message in messages]
     room = budget - ESTIMATE.tokens(write_tools(request))
-    kept = choose_messages(messages, tokens, room, begins_with_user=request.interface.begins_with_user)
+
+    def count(at: int) -> int:
+        return message_tokens(messages[at], ESTIMATE)
+
+    kept = choose_messages(messages, count, room, begins_with_user=request.interface.begins_with_user)
     return [request.messages[theirs[at]] for at in kept]
 
 
@@ -303,6 +309,10 @@ def _find_needed(view: View, place: ClientPlace, request: ChatRequest) -> list[i
     if request.client_list.is_single:
         return []
     shown = set(view.tail_positions)
+    newest = [piece.message for piece in place.pieces[-NEWEST:]]
+    at = None if request.interface.begins_with_user else find_newest_request(newest)
+    if at is not None and place.positions[at - len(newest)] in shown:
+        return []
     messages = [piece.message for piece in place.pieces]
     asked = find_newest_request(messages)
     needed: set[int] = set()
@@ -316,11 +326,11 @@ def _find_needed(view: View, place: ClientPlace, request: ChatRequest) -> list[i
 
 
 def choose_messages(
-    messages: Sequence[Message], tokens: Sequence[int], budget_tokens: int, *, begins_with_user: bool = False
+    messages: Sequence[Message], count: Callable[[int], int], budget_tokens: int, *, begins_with_user: bool = False
 ) -> list[int]:
     """Return which messages of a client's list are sent when there is no memory to be had: its first system messages,
     the newest request, and behind that as many of the newest as there is room for; no call without its results, and no
-    result without its call. The newest stay in any case."""
+    result without its call. The newest stay in any case. `count` tells what the message at a place takes."""
     leading = next((at for at, message in enumerate(messages) if message.role is not Role.SYSTEM), len(messages))
     rest = [set(range(unit.start + leading, unit.stop + leading)) for unit in find_units(messages[leading:])]
     asked = find_newest_request(messages)
@@ -328,9 +338,9 @@ def choose_messages(
     if begins_with_user:
         kept |= _find_turn_start(messages, min(kept, default=leading), leading)
         rest = [unit | _find_turn_start(messages, min(unit), leading) for unit in rest]
-    room = budget_tokens - sum(tokens[:leading]) - sum(tokens[at] for at in kept)
+    room = budget_tokens - sum(map(count, range(leading))) - sum(map(count, kept))
     for unit in reversed(rest):
-        room -= sum(tokens[at] for at in unit - kept)
+        room -= sum(map(count, unit - kept))
         if room < 0:
             break
         kept |= unit

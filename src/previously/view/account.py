@@ -64,10 +64,11 @@ def list_items(
         reason = memory.reason if memory.text or memory.reason == SHOWN_IN_TAIL else NOTHING_TOLD
         yield Item(memory.section, cost, reason, tuple(covers))
         left -= cost
+    told = [span for memory in memories for span in memory.told]
     for item in kept:
         in_tail = item.position >= path.outside_tail
         reason = f"one of the newest {path.tail_messages}" if in_tail else "not folded yet"
-        if any(item.position in span for memory in memories for span in memory.told) and not in_tail:
+        if not in_tail and any(item.position in span for span in told):
             reason = "shown since this epoch began"
         cost = message_tokens(item.entry.message, counter)
         yield Item(Section.TAIL, cost, reason, (Span(item.position, item.position),))

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from hashlib import sha256
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from previously.core.messages import (
@@ -67,8 +68,14 @@ class Recipe:
 
 
 def digest_messages(messages: Iterable[Message]) -> tuple[str, ...]:
-    plain = (json.dumps(_to_plain(message), sort_keys=True) for message in messages)
-    return tuple(sha256(text.encode()).hexdigest()[:16] for text in plain)
+    return tuple(sha256(_write_plain(message).encode()).hexdigest()[:16] for message in messages)
+
+
+def _write_plain(message: Message) -> str:
+    """Return a message as JSON; one that is words alone, as nearly all are, without the detour of a general encoder."""
+    if len(message.parts) == 1 and type(part := message.parts[0]) is Text and message.speaker is None:
+        return f'["{message.role.value}", null, [["Text", {{"text": {encode_basestring_ascii(part.text)}}}]]]'
+    return json.dumps(_to_plain(message), sort_keys=True)
 
 
 def count_unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: Sequence[str], counter: Counter) -> int:

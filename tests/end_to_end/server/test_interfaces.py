@@ -196,7 +196,7 @@ def test_a_list_that_is_cut_parts_no_call_from_its_results(data: st.DataObject) 
     tokens = [message_tokens(one, ESTIMATE) for one in messages]
     budget = data.draw(st.integers(0, sum(tokens) + 10))
     begins = data.draw(st.booleans())
-    kept = choose_messages(messages, tokens, budget, begins_with_user=begins)
+    kept = choose_messages(messages, tokens.__getitem__, budget, begins_with_user=begins)
     assert kept == sorted(set(kept))
     assert find_unpaired([messages[at] for at in kept]) == []
     assert kept[0] == 0 and kept[-1] == len(messages) - 1
@@ -206,7 +206,7 @@ def test_a_list_that_is_cut_parts_no_call_from_its_results(data: st.DataObject) 
         assert is_turn_start(messages[kept[1]])
     if budget >= sum(tokens):
         assert len(kept) == len(messages)
-    least = choose_messages(messages, tokens, 0, begins_with_user=begins)
+    least = choose_messages(messages, tokens.__getitem__, 0, begins_with_user=begins)
     newest = find_units(messages)[-1]
     assert least == sorted({0, request, *newest})
     assert sum(tokens[at] for at in kept) <= max(budget, sum(tokens[at] for at in least))

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from previously.storage.tables import Tables
 
 
+MOST_NEWEST = 512
+"""Messages at the end of a path that are read once for all who ask: more than most views show."""
+
+
 class StoredSnapshot:
     """A `core.snapshot.Snapshot` that asks the tables; it ends with its transaction."""
 
@@ -24,9 +28,18 @@ class StoredSnapshot:
         self.key = key
         self._row = row = tables.stories.branch(key, branch)
         self.branch, self.head, self.messages = row.name, row.head, row.messages
+        self._read: dict[int, OnPath] = {}
+        """The newest messages, as far as they were read: what makes a view asks for them again and again."""
 
     def path(self, first: int, last: int) -> list[OnPath]:
-        return self.tables.reader.span(self.key, self._row, first, last)
+        first, last = max(first, 0), min(last, self.messages - 1)
+        if first < self.messages - MOST_NEWEST:
+            return self.tables.reader.span(self.key, self._row, first, last)
+        missing = [position for position in range(first, last + 1) if position not in self._read]
+        if missing:
+            items = self.tables.reader.span(self.key, self._row, missing[0], missing[-1])
+            self._read.update((item.position, item) for item in items)
+        return [self._read[position] for position in range(first, last + 1) if position in self._read]
 
     def known(self) -> list[KnownEntry]:
         return self.tables.reader.known(self.key, self._row)
