@@ -66,6 +66,8 @@ class ClientRequest:
     """The time at which it was said, where that is not now: its story may have gone on without it."""
     adopts: bool = False
     """True if the name is an id of the client's: then a story that it has begun without the id may be meant."""
+    is_titled: bool = False
+    """True if a new story gets a name of its own, and the id is kept beside it."""
 
     @property
     def whose(self) -> str:

@@ -15,6 +15,7 @@ from previously.core.errors import BadInput
 from previously.core.messages import Role
 from previously.core.path import OnPath
 from previously.recognition.choose_story import (
+    CHAT,
     MEMORY_MARK,
     Candidate,
     ClientRequest,
@@ -106,6 +107,8 @@ class StoryFinder:
         """Return the branch that the list belongs to, if there is one; `near` is tried first."""
         if request.story:
             info = tables.stories.named(request.owner, request.story)
+            if info is None and request.adopts:
+                info = tables.stories.known_by(request.owner, CHAT, request.story)
             if info and not request.is_of(tables.stories.kept(info.key, "header")):
                 if info.active.messages or not request.user:
                     raise BadInput("The story of that name is another user's.")

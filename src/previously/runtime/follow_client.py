@@ -171,7 +171,8 @@ class ClientFollower:
             ask = request.ask or infer_ask(request.client_list, streams=request.streams, known_last=False)
             if ask is Ask.ASIDE or not request.creates:
                 return None
-            info, created = await self._store.create_story(request.owner, request.story or planned, at=time_at()), True
+            name = planned if request.is_titled else request.story or planned
+            info, created = await self._store.create_story(request.owner, name, at=time_at()), True
             planned = await self._store.read(
                 request.owner, lambda tables: _plan(tables, self._finder.match_new(tables, request, info), request)
             )

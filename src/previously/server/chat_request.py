@@ -11,23 +11,27 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
+from pathlib import PureWindowsPath
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from previously.core.errors import BadInput
 from previously.core.exact_names import is_walled_name, make_story_key, make_user_key, make_walled_name
 from previously.core.json_values import clean, kind, parse_json
-from previously.core.messages import Draft, Role, clean_draft
+from previously.core.messages import Draft, Message, Role, ToolCall, ToolResult, clean_draft
 from previously.core.recent_values import RecentValues
+from previously.folds.conversation.pins import read_user_words
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
-from previously.recognition.client_marks import ChatNames, is_nudge
+from previously.recognition.client_marks import ChatNames, find_project, is_nudge, is_side_task, shows_files
 from previously.recognition.commands import Command, parse_command
+from previously.text.cuts import clip
 from previously.wire.interface import CHAT, Interface, Raw
 
 STORY_HEADERS = (
     "x-previously-story", "x-openwebui-chat-id", "x-sm-conversation-id", "x-opencode-session", "x-session-id",
-    "x-litellm-trace-id", "conversation_id", "session_id",
+    "x-claude-code-session-id", "thread-id", "session-id", "x-litellm-trace-id", "conversation_id", "session_id",
 )  # fmt: skip
 """Headers by which clients name a conversation; the first that is there counts."""
 
@@ -51,6 +55,15 @@ _TYPES = {
 }
 _LONGEST_CAST = 60
 """Characters of those who are named in the name of a new story: a time and some letters stand beside them."""
+
+_LONGEST_WORDS, _LONGEST_FOLDER = 60, 30
+"""Characters of the user's words and of the project's folder in the name of a new story: they fit a line of a list."""
+
+_FEWEST_LETTERS = 12
+"""Words that are shorter ("hi", "go on") are said in many stories: the time stands beside them."""
+
+_FIRST = 8
+"""Messages among which a client tells the folder it works in."""
 
 
 DRAFT_BYTES = 500
@@ -97,16 +110,36 @@ class ChatRequest:
             raise BadInput("The story of that name is another user's.")
         adopts = story is not None and not self.named
         return ClientRequest(
-            owner, self.client_list, self.streams, story, self.ask, self.history, self.user, adopts=adopts
-        )
+            owner, self.client_list, self.streams, story, self.ask, self.history, self.user, adopts=adopts,
+            is_titled=adopts and not self.client_list.names.all,
+        )  # fmt: skip
 
     def make_story_name(self) -> str:
-        """Return a name for a new story: who is in it and when it began, and some letters, since no two may have the
-        same name."""
+        """Return a name for a new story: the project and the first words of the user; in a role-play, who is in it and
+        when it began, and some letters, since no two may have the same name."""
         names = self.client_list.names
-        who = ", ".join(names.members) or names.character or "Chat"
-        who = " ".join(clean(who)[0].split())[:_LONGEST_CAST] or "Chat"
-        return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"
+        who = ", ".join(names.members) or names.character or ""
+        who = " ".join(clean(who)[0].split())[:_LONGEST_CAST]
+        if not who and (words := self._name_by_words()):
+            return words
+        return f"{who or 'Chat'} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"
+
+    def _name_by_words(self) -> str:
+        """Return the folder of the project, where the client tells it, and the first words of the user."""
+        said = next((words for piece in self.client_list.body if (words := _read_first_line(piece.message))), "")
+        words = _shorten(said, _LONGEST_WORDS)
+        if words and len(words) < _FEWEST_LETTERS:
+            words = f"{words} {datetime.now():%Y-%m-%d %H:%M}"
+        texts = (draft.message.text for draft in self.drafts if draft.message.role is not Role.ASSISTANT)
+        project = next((folder for text in islice(texts, _FIRST) if (folder := find_project(text))), "")
+        folder = _shorten(PureWindowsPath(project).name, _LONGEST_FOLDER)
+        return f"{folder}: {words}" if folder and words else words
+
+    @property
+    def calls_tools(self) -> bool:
+        """True if the list shows that a tool was called: whoever could call some may still only talk."""
+        parts = (part for piece in reversed(self.client_list.body) for part in piece.message.parts)
+        return any(isinstance(part, ToolCall | ToolResult) for part in parts)
 
 
 def parse_chat_request(body: bytes, headers: Mapping[str, str], interface: Interface = CHAT) -> ChatRequest:
@@ -127,7 +160,13 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         ask = Ask.ASIDE
     elif ask is Ask.CONTINUE and not client_list.ends_in_a_reply:
         ask = Ask.TURN  # there is no reply to go on with
-    if ask is None and _is_sillytavern(headers) and is_lone_task(client_list, streams=streams):
+    if (
+        ask is None
+        and is_lone_task(client_list, streams=streams)
+        and (_is_sillytavern(headers) or (client_list.front and not fields.get("tools")))
+    ):
+        ask = Ask.ASIDE
+    if ask is None and _is_beside(fields, client_list):
         ask = Ask.ASIDE
     last = next((draft.message for draft in reversed(drafts) if _is_said(draft)), drafts[-1].message)
     return ChatRequest(
@@ -233,6 +272,17 @@ def _decode_header(value: str) -> str:
         return value if decoded == given else decoded.decode(errors="surrogateescape")
 
 
+def _read_first_line(message: Message) -> str:
+    """Return the first line that the user says in a message."""
+    if message.role is not Role.USER or shows_files(message.text):
+        return ""
+    return next((line.strip(' \t"') for line in read_user_words(message).splitlines() if line.strip(' \t"')), "")
+
+
+def _shorten(text: str, most: int) -> str:
+    return clip(" ".join(clean(text)[0].split()), most)
+
+
 def _is_said(draft: Draft) -> bool:
     """Return whether a message is somebody's, and not there to steer the answer."""
     return draft.message.role is not Role.SYSTEM and not is_nudge(draft.message.text)
@@ -249,6 +299,29 @@ def _find_answer_tokens(fields: Mapping[str, Any]) -> int | None:
         if type(value) is int and 0 < value < 2**40:
             return value
     return None
+
+
+def _is_beside(fields: Mapping[str, Any], client_list: ClientList) -> bool:
+    """Return whether a request without history is none of a conversation: a title, a summary of the whole as data, a
+    check whether the model answers at all."""
+    if any(piece.message.role is Role.ASSISTANT for piece in client_list.body):
+        return False
+    if _find_answer_tokens(fields) == 1:
+        return True
+    if fields.get("tools"):
+        return False
+    return asks_for_json(fields) or any(is_side_task(piece.message.text) for piece in client_list.front)
+
+
+def asks_for_json(fields: Mapping[str, Any]) -> bool:
+    """Return whether an answer is wanted in a form that a program reads."""
+    text, config = fields.get("text"), fields.get("output_config")
+    formats = (
+        fields.get("response_format"),
+        text.get("format") if isinstance(text, dict) else None,
+        config.get("format") if isinstance(config, dict) else None,
+    )
+    return any(isinstance(form, dict) and str(form.get("type", "")).startswith("json") for form in formats)
 
 
 def _is_sillytavern(headers: Mapping[str, str]) -> bool:

@@ -154,7 +154,7 @@ class ChatTurns:
             async with asyncio.timeout_at(end - time.monotonic() + asyncio.get_running_loop().time()):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    if turn.place.created and request.body.get("tools") and not request.client_list.names.all:
+                    if request.calls_tools and not request.client_list.names.all:
                         await self._views.set_agent_preset(owner, turn.place.name)
                     turn.degraded = not await self._show(turn, turn.place, window, budget)
                 else:

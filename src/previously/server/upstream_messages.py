@@ -81,6 +81,8 @@ class UpstreamViews:
     def __init__(self, memory_of: Callable[[str], Memory]) -> None:
         self._memory_of = memory_of
         self._stories: OrderedDict[tuple[str, str], tuple[Story, int | None, float]] = OrderedDict()
+        self._agents: OrderedDict[tuple[str, str], None] = OrderedDict()
+        """Stories whose preset was looked at, since their clients call tools."""
         self._kept: OrderedDict[tuple[str, str], frozenset[int]] = OrderedDict()
         """For each story the positions of the messages that had to be kept before the tail of the last view."""
 
@@ -95,10 +97,15 @@ class UpstreamViews:
         return story
 
     async def set_agent_preset(self, owner: str, name: str) -> None:
-        """Give a new story whose client sends tools the preset of agents, unless one was chosen."""
+        """Give a story whose client calls tools the preset of agents, unless one was chosen."""
+        if (owner, name) in self._agents:
+            return
         memory = self._memory_of(owner)
-        if not memory.has_set("preset"):
-            await (await memory.story(name, create=False)).set(["preset=agent"])
+        story = await memory.story(name, create=False)
+        if not memory.has_set("preset") and "preset" not in await story.settings():
+            await story.set(["preset=agent"])
+            self._stories.pop((owner, name), None)
+        _remember(self._agents, (owner, name), None)
 
     async def make_view(
         self, story: Story, owner: str, request: ChatRequest, place: ClientPlace, budget: int, *, recalled: bool = True
