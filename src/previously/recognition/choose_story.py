@@ -249,7 +249,8 @@ class PathMatch:
     def sort(self) -> SortedList:
         """Return the messages of the list as the path holds them, notes apart."""
         pieces = undo_postprocessing(self.client_list, PathKeys(self.known))
-        return sort_notes(pieces, self._keys, self.last.notes if self.last else ())
+        notes = self.last.notes if self.last else ()
+        return sort_notes(pieces, self._keys, notes, self.request.client_list.attached)
 
     def find_reply(self, sorted_list: SortedList) -> int | None:
         """Return the position of the stored reply that tells whether the list ends in a prefill; None if none does."""

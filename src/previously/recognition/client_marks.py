@@ -39,6 +39,12 @@ _ATTACHED = lazy_pattern(
 )
 """What messages of the user begin with in which aider shows files. The model's `Ok` stands behind each."""
 
+_SWITCHED = lazy_pattern(r"i switched to a new code base\b", re.IGNORECASE)
+"""What aider's examples, which are the same in every project, end with."""
+
+_GLUED_RULES = lazy_pattern(r"\n\n# (?:\*SEARCH/REPLACE block\* \w+:|File editing rules:)\n")
+"""The heading of what aider puts behind the newest words of the user."""
+
 _ACKNOWLEDGED = lazy_pattern(r"ok\b[^\n]{0,80}", re.IGNORECASE)
 
 _DIRECTORY = lazy_pattern(
@@ -99,6 +105,17 @@ def is_side_task(front: str) -> bool:
 def shows_files(text: str) -> bool:
     """Return whether a client shows files in a message of the user, which it sends anew with every request."""
     return _ATTACHED.match(text) is not None
+
+
+def ends_examples(text: str) -> bool:
+    """Return whether a message of the user says that what stands before it were examples."""
+    return _SWITCHED.match(text) is not None
+
+
+def find_glued_rules(text: str) -> int | None:
+    """Return where the rules begin that a client has put behind the words of the user."""
+    match = _GLUED_RULES.search(text)
+    return match.start() if match and match.start() else None
 
 
 def is_acknowledgement(text: str) -> bool:

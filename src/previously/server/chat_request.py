@@ -110,9 +110,16 @@ class ChatRequest:
             raise BadInput("The story of that name is another user's.")
         adopts = story is not None and not self.named
         return ClientRequest(
-            owner, self.client_list, self.streams, story, self.ask, self.history, self.user, adopts=adopts,
+            owner,
+            self.client_list,
+            self.streams,
+            story,
+            self.ask,
+            self.history,
+            self.user,
+            adopts=adopts,
             is_titled=adopts and not self.client_list.names.all,
-        )  # fmt: skip
+        )
 
     def make_story_name(self) -> str:
         """Return a name for a new story: the project and the first words of the user; in a role-play, who is in it and
@@ -160,13 +167,10 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         ask = Ask.ASIDE
     elif ask is Ask.CONTINUE and not client_list.ends_in_a_reply:
         ask = Ask.TURN  # there is no reply to go on with
-    if (
-        ask is None
-        and is_lone_task(client_list, streams=streams)
-        and (_is_sillytavern(headers) or (client_list.front and not fields.get("tools")))
+    story, named = _find_story(fields, headers, meta)
+    if (ask is None and _is_sillytavern(headers) and is_lone_task(client_list, streams=streams)) or (
+        ask is None and not named and _is_beside(fields, client_list, known=story is not None)
     ):
-        ask = Ask.ASIDE
-    if ask is None and _is_beside(fields, client_list):
         ask = Ask.ASIDE
     last = next((draft.message for draft in reversed(drafts) if _is_said(draft)), drafts[-1].message)
     return ChatRequest(
@@ -180,7 +184,8 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         streams,
         _find_answer_tokens(fields),
         make_user_key(interface.find_user(fields)),
-        *_find_story(fields, headers, meta),
+        story,
+        named,
         ask,
         _count_history(meta),
     )
@@ -301,16 +306,20 @@ def _find_answer_tokens(fields: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _is_beside(fields: Mapping[str, Any], client_list: ClientList) -> bool:
-    """Return whether a request without history is none of a conversation: a title, a summary of the whole as data, a
-    check whether the model answers at all."""
+def _is_beside(fields: Mapping[str, Any], client_list: ClientList, *, known: bool) -> bool:
+    """Return whether a request without history is no part of a conversation, or not yet: a title, a summary of the
+    whole as data, a check whether the model answers at all; or a single question with an instruction, unless the client
+    has told the id of a conversation (`known`). Where it goes on, the next list shows it."""
     if any(piece.message.role is Role.ASSISTANT for piece in client_list.body):
         return False
     if _find_answer_tokens(fields) == 1:
         return True
     if fields.get("tools"):
         return False
-    return asks_for_json(fields) or any(is_side_task(piece.message.text) for piece in client_list.front)
+    if asks_for_json(fields) or any(is_side_task(piece.message.text) for piece in client_list.front):
+        return True
+    streams = fields.get("stream") is True
+    return not known and bool(client_list.front) and is_lone_task(client_list, streams=streams)
 
 
 def asks_for_json(fields: Mapping[str, Any]) -> bool:

@@ -123,6 +123,12 @@ def trim_outputs(items: Sequence[OnPath], trim: Trim, counter: Counter) -> list[
     return shown
 
 
+def leave_out_outputs(message: Message) -> Message:
+    """Return a message without the outputs that may become notes."""
+    kept = tuple(part for part in message.parts if not isinstance(part, ToolResult))
+    return message if len(kept) == len(message.parts) else replace(message, parts=kept)
+
+
 def count_output_characters(items: Iterable[OnPath]) -> int:
     parts = (part for item in items for part in item.entry.message.parts)
     return sum(len(part.text) for part in parts if isinstance(part, ToolResult))
