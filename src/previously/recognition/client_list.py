@@ -22,6 +22,7 @@ from previously.recognition.client_marks import (
     has_start,
     is_acknowledgement,
     is_aside,
+    is_compaction,
     is_continue,
     is_nudge,
     is_start,
@@ -34,6 +35,10 @@ LONG_TEXT = 20
 more."""
 
 
+LEAST_COMPACTED = 4
+"""Messages of a list that a client wants to have summarised: two turns."""
+
+
 class Ask(StrEnum):
     """The purpose of a request."""
 
@@ -43,6 +48,8 @@ class Ask(StrEnum):
     """More of the last message."""
     ASIDE = "aside"
     """Something that is no part of the story."""
+    COMPACTION = "compaction"
+    """A summary of the list, which the client goes on from: the list is the story's, the answer is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,8 @@ class ClientList:
     attached: frozenset[int] = frozenset()
     """The places in the list of messages in the body with which the client shows files, and of the replies that it lets
     the model give to them."""
+    compacts: bool = False
+    """True if the client asks for a summary of the list, to go on from that."""
     hashes: list[int] = field(default_factory=list, init=False, compare=False, repr=False)
     """The place where whoever follows the list keeps what the messages of its body are known by."""
 
@@ -115,7 +124,8 @@ def parse_client_list(drafts: Sequence[Draft], names: ChatNames | None = None, *
         given.character or front_names.character, given.user or front_names.user, given.members or front_names.members
     )
     attached -= {piece.index for piece in front}
-    heard = _without_glued_rules(ClientList(tuple(front), tuple(body), tuple(behind), merged, asked, attached))
+    heard = ClientList(tuple(front), tuple(body), tuple(behind), merged, asked, attached)
+    heard = _without_glued_rules(_without_compaction(heard))
     return _without_glued_nudge(heard) if not asked else heard
 
 
@@ -148,6 +158,22 @@ def _is_behind(message: Message, is_turn: bool) -> bool:
         return message.role is Role.SYSTEM
     text = message.text.strip()
     return is_nudge(text) and (not is_aside(text) or text.startswith("[") or "<chat_history>" in text)
+
+
+def _without_compaction(heard: ClientList) -> ClientList:
+    """Return the list, in which a request for a summary of it is taken off the last message: it may stand behind the
+    results of calls. Many messages stand before it, since nobody shortens a short list."""
+    last = heard.body[-1] if heard.body else None
+    if last is None or last.message.role is not Role.USER or len(heard.body) < LEAST_COMPACTED:
+        return heard
+    *parts, request = last.message.parts or (None,)
+    if not isinstance(request, Text) or not is_compaction(request.text):
+        return heard
+    behind = ClientMessage(last.index, Draft(Message(Role.USER, (request,))))
+    left = (
+        [replace(last, draft=replace(last.draft, message=replace(last.message, parts=tuple(parts))))] if parts else []
+    )
+    return replace(heard, body=(*heard.body[:-1], *left), behind=(behind, *heard.behind), compacts=True)
 
 
 def _without_glued_rules(heard: ClientList) -> ClientList:

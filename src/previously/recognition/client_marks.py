@@ -39,6 +39,11 @@ _ATTACHED = lazy_pattern(
 )
 """What messages of the user begin with in which aider shows files. The model's `Ok` stands behind each."""
 
+_COMPACTION = lazy_pattern(
+    r"\bCONTEXT CHECKPOINT COMPACTION\b|\bcreate a detailed summary of the [^\n]{0,40}\bso far\b"
+)
+"""What Codex and Claude Code say when they want a summary of their list, to go on from that."""
+
 _SWITCHED = lazy_pattern(r"i switched to a new code base\b", re.IGNORECASE)
 """What aider's examples, which are the same in every project, end with."""
 
@@ -100,6 +105,11 @@ def is_aside(text: str) -> bool:
 def is_side_task(front: str) -> bool:
     """Return whether a prompt is for a task beside a conversation: a title, a summary, the message of a commit."""
     return _SIDE_TASK.match(front) is not None
+
+
+def is_compaction(text: str) -> bool:
+    """Return whether a client asks for a summary that takes the place of its list."""
+    return _COMPACTION.search(text) is not None
 
 
 def shows_files(text: str) -> bool:

@@ -206,6 +206,8 @@ def _read(moment: StoryMoment, asked: ViewRequest, earlier: EarlierView) -> _Rea
         begin = max(0, min(begin, snapshot.messages - MOST_READ))
     most = MOST_READ if reader.name else snapshot.messages
     newest = read_newest(snapshot, begin, asked.budget_tokens, count_tokens, most)
+    if asked.for_agent:
+        newest = [item for item in newest if item.position >= asked.shown_from]
     requests = _read_requests(snapshot, newest, earlier) if asked.for_agent else ()
     has_lore = bool(lore and lore.index.entries)
     material = Material(

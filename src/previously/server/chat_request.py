@@ -168,6 +168,8 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
     elif ask is Ask.CONTINUE and not client_list.ends_in_a_reply:
         ask = Ask.TURN  # there is no reply to go on with
     story, named = _find_story(fields, headers, meta)
+    if ask is None and client_list.compacts:
+        ask = Ask.COMPACTION
     if (ask is None and _is_sillytavern(headers) and is_lone_task(client_list, streams=streams)) or (
         ask is None and not named and _is_beside(fields, client_list, known=story is not None)
     ):

@@ -119,7 +119,9 @@ class UpstreamViews:
         needed = [number for number, position in enumerate(place.positions) if position in known]
         for _ in range(MOST_TRIES):
             kept, furniture = needed, make_furniture(request, place, needed)
-            view, afterwards = await story.view_at_once(budget, furniture=furniture, speaker=speaker)
+            view, afterwards = await story.view_at_once(
+                budget, furniture=furniture, speaker=speaker, shown_from=min(place.positions, default=0)
+            )
             needed = _find_needed(view, place, request)
             if needed == kept:
                 break

@@ -14,6 +14,7 @@ from previously.core.messages import Message, ToolResult
 from previously.core.pairing import cap_outputs, find_answered_calls, find_units, render_left_out, replace_outputs
 from previously.core.path import OnPath
 from previously.core.tokens import Counter
+from previously.view.tail import count_tokens
 
 GROWTH_PERCENT = 10
 """The share of the budget that is left free when outputs give way, since the front of the view changes then: a dozen
@@ -129,7 +130,20 @@ def leave_out_outputs(message: Message) -> Message:
     return message if len(kept) == len(message.parts) else replace(message, parts=kept)
 
 
-def count_output_characters(items: Iterable[OnPath]) -> int:
+def list_costs(
+    units: Sequence[Sequence[OnPath]], whole: Sequence[Sequence[OnPath]], counter: Counter
+) -> list[UnitCost]:
+    """Return what units cost as they are, with notes, and as `whole` has them."""
+    by_position = {unit[0].position: unit for unit in whole}
+    costs = []
+    for unit in units:
+        same = by_position.get(unit[0].position, unit)
+        tokens = count_tokens(same, counter), count_tokens(unit, counter)
+        costs.append(UnitCost(unit[0].position, unit[-1].position, *tokens, _count_output_characters(same)))
+    return costs
+
+
+def _count_output_characters(items: Iterable[OnPath]) -> int:
     parts = (part for item in items for part in item.entry.message.parts)
     return sum(len(part.text) for part in parts if isinstance(part, ToolResult))
 

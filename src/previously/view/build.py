@@ -23,9 +23,8 @@ from previously.view.agent import (
     GROWTH_PERCENT,
     WHOLE,
     Trim,
-    UnitCost,
-    count_output_characters,
     fill_with_outputs,
+    list_costs,
     plan_trim,
     trim_outputs,
 )
@@ -118,6 +117,8 @@ class ViewRequest:
     """True if passages say when they were written: by the chat's clock."""
     mark: str = ""
     """Letters of the story that its memory of a turn is marked with, so that no text can pass for it."""
+    shown_from: int = 0
+    """For an agent: messages before this position, which its client has left out, are told by memory alone."""
     held_tokens: int = 0
     """The cost of passages that were recalled earlier in this turn: while the epoch goes on there must be room for them
     too."""
@@ -304,8 +305,9 @@ class _Builder:
             kept = tail.fill_tail(units, room - free, counter)
             begins = first = kept[0].position
         else:
-            costs = self._list_costs(units), self._list_costs(self.units_before(begins, trim))
-            trim, filled = fill_with_outputs(self.trim, *costs, room - free)
+            whole = self.units_from(0, self.trim)
+            costs = [list_costs(some, whole, counter) for some in (units, self.units_before(begins, trim))]
+            trim, filled = fill_with_outputs(self.trim, costs[0], costs[1], room - free)
             first = min(begins, filled)
         digest, written = digest_memories(self.memories), digest_hand_written(self.memories)
         pinned = self.request.position if self.request and self.request.position < first else None
@@ -315,20 +317,6 @@ class _Builder:
     def _fits(self, room: int) -> bool:
         """Return whether there is room for every message with whole outputs."""
         return tail.count_tokens(self.shown_from(0, self.trim), self.counter) <= room and bool(self.newest)
-
-    def _list_costs(self, units: Sequence[Sequence[OnPath]]) -> list[UnitCost]:
-        """Return what units cost with whole outputs, and as they are."""
-        whole = {unit[0].position: unit for unit in self.units_from(0, self.trim)}
-        return [
-            UnitCost(
-                unit[0].position,
-                unit[-1].position,
-                tail.count_tokens(whole.get(unit[0].position, unit), self.counter),
-                tail.count_tokens(unit, self.counter),
-                count_output_characters(whole.get(unit[0].position, unit)),
-            )
-            for unit in units
-        ]
 
     def _floor(self, first: int, trim: Trim, needed: int) -> int:
         """Count what the tail wants where older messages, which memory tells too, bring it to its floor."""
