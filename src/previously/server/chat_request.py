@@ -97,6 +97,8 @@ class ChatRequest:
     story: str | None
     named: bool
     """True if somebody gave the story its name; else that is an id of the client's."""
+    titled: bool
+    """True if that id is no name for a new story."""
     ask: Ask | None
     history: int | None
     """The length of the client's history, where it says so."""
@@ -118,7 +120,7 @@ class ChatRequest:
             self.history,
             self.user,
             adopts=adopts,
-            is_titled=adopts and not self.client_list.names.all,
+            is_titled=self.titled and not self.client_list.names.all,
         )
 
     def make_story_name(self) -> str:
@@ -167,7 +169,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         ask = Ask.ASIDE
     elif ask is Ask.CONTINUE and not client_list.ends_in_a_reply:
         ask = Ask.TURN  # there is no reply to go on with
-    story, named = _find_story(fields, headers, meta)
+    story, named, titled = _find_story(fields, headers, meta)
     if ask is None and client_list.compacts:
         ask = Ask.COMPACTION
     if (ask is None and _is_sillytavern(headers) and is_lone_task(client_list, streams=streams)) or (
@@ -188,6 +190,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         make_user_key(interface.find_user(fields)),
         story,
         named,
+        titled,
         ask,
         _count_history(meta),
     )
@@ -245,8 +248,9 @@ def _find_names(meta: Mapping[str, Any]) -> ChatNames:
 
 def _find_story(
     fields: Mapping[str, Any], headers: Mapping[str, str], meta: Mapping[str, Any]
-) -> tuple[str | None, bool]:
-    """Return the name of a story, or the client's id for it; and whether it is a name."""
+) -> tuple[str | None, bool, bool]:
+    """Return the name of a story, or the client's id for it; whether it is a name, and whether it is an id that says
+    nothing to a person."""
     metadata = fields.get("metadata")
     beside = metadata if isinstance(metadata, dict) else {}
     given: list[tuple[str, Any]] = [(name, _decode_header(headers.get(name, ""))) for name in STORY_HEADERS]
@@ -255,8 +259,8 @@ def _find_story(
     given.append(("", _find_chat_id(meta)))
     for name, value in given:
         if value and isinstance(value, str):
-            return make_story_key(value), name in NAMING
-    return None, False
+            return make_story_key(value), name in NAMING, bool(name) and name not in NAMING
+    return None, False, False
 
 
 def _find_chat_id(meta: Mapping[str, Any]) -> str | None:

@@ -22,6 +22,7 @@ from previously.app import Memory
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Message, Role, Text, ToolResult
 from previously.core.pairing import find_units
+from previously.core.patterns import lazy_pattern
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.folds.conversation.pins import find_newest_request, find_rules
 from previously.recognition.client_list import ClientMessage
@@ -39,6 +40,9 @@ log = logging.getLogger("previously.server")
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
+
+_PIN_FORM = lazy_pattern(r"\s*[#<]")
+"""The beginning of a heading or of a block."""
 
 ALWAYS_IN_FRONT = 2**30
 """As the depth of a note: more messages than any tail has."""
@@ -358,7 +362,9 @@ def _may_be_pinned(message: Message) -> bool:
     """Return whether a message begins as blocks and headings do, or tells a folder."""
     if message.role is Role.SYSTEM:
         return find_project(message.text) is not None
-    return message.role is Role.USER and message.text.lstrip()[:1] in ("#", "<")
+    if message.role is not Role.USER:
+        return False
+    return any(isinstance(part, Text) and _PIN_FORM.match(part.text) for part in message.parts)
 
 
 def choose_messages(

@@ -85,8 +85,8 @@ def fill_with_outputs(trim: Trim, needed: Sequence[UnitCost], older: Sequence[Un
     whole, then with older messages, then with a part of the next outputs. All of `needed` is shown, and has room with
     notes for its outputs; `older` is shown as far as there is room."""
     free = room - sum(unit.noted for unit in needed)
-    first = needed[0].first
-    whole_from = needed[-1].last + 1
+    whole_from = max((unit.last + 1 for unit in (*older, *needed)), default=0)
+    first = needed[0].first if needed else whole_from
     for unit, besides in [*((unit, 0) for unit in reversed(needed)), *((unit, unit.noted) for unit in reversed(older))]:
         outputs = unit.whole - unit.noted
         if besides + outputs > free:

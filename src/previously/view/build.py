@@ -303,7 +303,7 @@ class _Builder:
             trim, first = self.trim, min(begins, self.newest[0].position)
         elif needed > room - free:
             kept = tail.fill_tail(units, room - free, counter)
-            begins = first = kept[0].position
+            begins = first = kept[0].position if kept else begins
         else:
             whole = self.units_from(0, self.trim)
             costs = [list_costs(some, whole, counter) for some in (units, self.units_before(begins, trim))]
