@@ -44,6 +44,9 @@ _COMPACTION = lazy_pattern(
 )
 """What Codex and Claude Code say when they want a summary of their list, to go on from that."""
 
+_CONTINUED = lazy_pattern(r"\s*This session is being continued from a previous conversation\b")
+"""What the summary begins with that Claude Code goes on from."""
+
 _SWITCHED = lazy_pattern(r"i switched to a new code base\b", re.IGNORECASE)
 """What aider's examples, which are the same in every project, end with."""
 
@@ -110,6 +113,11 @@ def is_side_task(front: str) -> bool:
 def is_compaction(text: str) -> bool:
     """Return whether a client asks for a summary that takes the place of its list."""
     return _COMPACTION.search(text) is not None
+
+
+def is_continuation(text: str) -> bool:
+    """Return whether a message is the summary that a client goes on from."""
+    return _CONTINUED.match(text) is not None
 
 
 def shows_files(text: str) -> bool:

@@ -118,8 +118,9 @@ class StoryFinder:
                 if info.active.messages or not request.user:
                     raise BadInput("The story of that name is another user's.")
                 info = None  # it was made, and the process ended before it was written down whose it is
-            if info or not request.adopts:
-                return self._match_near(tables, request, info.key, info.name, info.active.name) if info else None
+            match = self._match_near(tables, request, info.key, info.name, info.active.name) if info else None
+            if not request.adopts or (match and (request.trusts_id or match.candidate.is_this)):
+                return match
         if not request.client_list.body:
             return None
         if near:

@@ -40,6 +40,9 @@ STORY_FIELDS = (
 )  # fmt: skip
 """The same in `metadata`."""
 
+SHARED = frozenset({"x-claude-code-session-id"})
+"""Those that an agent's helpers send too, each with a list of its own."""
+
 NAMING = frozenset({"x-previously-story", "previously_story", "story"})
 """Those by which a person names a story; the others are ids that a client has made."""
 
@@ -99,6 +102,8 @@ class ChatRequest:
     """True if somebody gave the story its name; else that is an id of the client's."""
     titled: bool
     """True if that id is no name for a new story."""
+    shares_id: bool
+    """True if other conversations may have the same id."""
     ask: Ask | None
     history: int | None
     """The length of the client's history, where it says so."""
@@ -120,6 +125,7 @@ class ChatRequest:
             self.history,
             self.user,
             adopts=adopts,
+            shares_id=self.shares_id,
             is_titled=self.titled and not self.client_list.names.all,
         )
 
@@ -169,7 +175,8 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         ask = Ask.ASIDE
     elif ask is Ask.CONTINUE and not client_list.ends_in_a_reply:
         ask = Ask.TURN  # there is no reply to go on with
-    story, named, titled = _find_story(fields, headers, meta)
+    story, source = _find_story(fields, headers, meta)
+    named = source in NAMING
     if ask is None and client_list.compacts:
         ask = Ask.COMPACTION
     if (ask is None and _is_sillytavern(headers) and is_lone_task(client_list, streams=streams)) or (
@@ -190,7 +197,8 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         make_user_key(interface.find_user(fields)),
         story,
         named,
-        titled,
+        bool(source) and not named,
+        source in SHARED,
         ask,
         _count_history(meta),
     )
@@ -248,9 +256,8 @@ def _find_names(meta: Mapping[str, Any]) -> ChatNames:
 
 def _find_story(
     fields: Mapping[str, Any], headers: Mapping[str, str], meta: Mapping[str, Any]
-) -> tuple[str | None, bool, bool]:
-    """Return the name of a story, or the client's id for it; whether it is a name, and whether it is an id that says
-    nothing to a person."""
+) -> tuple[str | None, str]:
+    """Return the name of a story, or the client's id for it; and which header or field of metadata it stands in."""
     metadata = fields.get("metadata")
     beside = metadata if isinstance(metadata, dict) else {}
     given: list[tuple[str, Any]] = [(name, _decode_header(headers.get(name, ""))) for name in STORY_HEADERS]
@@ -259,8 +266,8 @@ def _find_story(
     given.append(("", _find_chat_id(meta)))
     for name, value in given:
         if value and isinstance(value, str):
-            return make_story_key(value), name in NAMING, bool(name) and name not in NAMING
-    return None, False, False
+            return make_story_key(value), name
+    return None, ""
 
 
 def _find_chat_id(meta: Mapping[str, Any]) -> str | None:

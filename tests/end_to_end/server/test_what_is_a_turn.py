@@ -76,6 +76,31 @@ async def test_a_session_keeps_its_story_whatever_its_list_shows(tmp_path: Path)
         assert story_of(other) == f"lighthouse: {QUESTION} (2)"
 
 
+async def test_helpers_of_an_agent_have_stories_of_their_own(tmp_path: Path) -> None:
+    """Claude Code sends one id with its own requests and with those of its helpers."""
+    work = [user(QUESTION), assistant("I let somebody look."), user("What did they find in the tower?")]
+    helper = [
+        user("Look for lamps in the north tower and list them."),
+        assistant("I look."),
+        user("Go on, look again."),
+    ]
+    summary = user(
+        "This session is being continued from a previous conversation that ran out of context. A lamp burns."
+    )
+    async with running_rig(tmp_path) as rig:
+
+        async def tell(*messages: dict[str, Any]) -> str:
+            body = {"model": "m", "messages": [SYSTEM, *messages], "tools": [TOOL]}
+            headers = {"x-claude-code-session-id": "5f1c"}
+            url = f"{rig.proxy.base_url}/chat/completions"
+            return story_of(await rig.client.post(url, json=body, headers=headers))
+
+        mine = await tell(*work[:1])
+        theirs = await tell(*helper[:1])
+        assert (mine, theirs) == (f"lighthouse: {QUESTION}", f"lighthouse: {helper[0]['content']}")
+        assert [await tell(*work), await tell(*helper), await tell(summary)] == [mine, theirs, mine]
+
+
 async def test_a_turn_without_room_goes_on_as_it_came_and_says_so(tmp_path: Path) -> None:
     tools = [
         {"type": "function", "function": {"name": f"look_{n}", "description": "Look about. " * 60}} for n in range(20)

@@ -48,10 +48,11 @@ class StoryTable:
         return _read_story(owner, row) if row else None
 
     def known_by(self, owner: str, field: str, value: str) -> StoryInfo | None:
-        """The owner's newest story whose header has that value in that field."""
+        """The owner's first story whose header has that value in that field."""
         part = json.dumps({field: value})[1:-1]  # as a header is written: the database need not parse any
         for name, header in self._session.rows("stories_known_by", {"owner": owner, "part": part}):
-            if json.loads(header).get(field) == value:
+            parsed = json.loads(header)
+            if isinstance(parsed, dict) and parsed.get(field) == value:
                 return self.named(owner, name)
         return None
 
