@@ -296,8 +296,8 @@ class _Builder:
         needed = tail.count_tokens(shown, counter)
         growth = asked.budget_tokens * GROWTH_PERCENT // 100
         _, memories, cut = self._shared(self._lines(shown), units, needed, growth)
-        room = min(self._room(memories), asked.ceiling_tokens)
         free = max(growth, self.volatile)
+        room = min(self._room(memories), asked.ceiling_tokens + free)
         begins = first = self.first_of(shown)
         if self._fits(room - self.volatile):
             trim, first = self.trim, min(begins, self.newest[0].position)
