@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 CLIENTS := .clients/.ready
 
-.PHONY: help setup demo test test-all test-rest test-clients goldens check fix bench soak crash agree views leaks follow lock clean
+.PHONY: help setup demo test test-all test-rest test-clients goldens check fix bench machines fuzz soak crash agree views leaks follow lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -71,9 +71,15 @@ fix: setup ## Format, and mend what the linter can
 bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md)
 	@$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
-soak: setup ## State machines and canaries for much longer
+machines: setup ## State machines and canaries for much longer
 	@HYPOTHESIS_PROFILE=soak PREVIOUSLY_CANARY_STEPS=10000 $(BIN)/pytest tests/property/runtime/test_conservation.py \
 		tests/property/storage/test_stores_agree.py tests/property/storage/test_recall_agrees.py tests/property/storage/test_recall_canaries.py
+
+fuzz: setup ## 100,000 broken inputs for every importer, request parser and reader of answers (ARGS="--only NAME --cases N")
+	@PYTHONHASHSEED=0 $(BIN)/python -m tests.fuzz $(ARGS)
+
+soak: setup ## Two servers on one file, 100 stories, kills and locks for 30 minutes: nothing acknowledged is lost (ARGS=…)
+	@PYTHONHASHSEED=0 $(BIN)/python -m tests.soak $(ARGS)
 
 crash: setup ## Kills, power loss, disk errors and damage, the long run (ARGS=…)
 	@$(BIN)/python -m tests.crash $(ARGS)

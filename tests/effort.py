@@ -1,4 +1,4 @@
-"""The effort of random tests: few cases in `make test`, many in `make test-all`, most in `make soak`.
+"""The effort of random tests: few cases in `make test`, many in `make test-all`, most in `make machines`.
 
 HYPOTHESIS_PROFILE names it: `quick` (unless it is set), `full` or `soak`.
 """

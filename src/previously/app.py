@@ -299,6 +299,16 @@ def _open_store(place: str) -> Store:
     return SqliteStore(place)
 
 
+def mend_file(where: str | Path | None = None) -> str:
+    """Take a SQLite file as it is, after another program wrote to it; return where it is kept as it was."""
+    from previously.storage.sqlite.page_checksums import accept_pages
+
+    place = str(where or find_effective(os.environ)[0].get("PREVIOUSLY_DB") or default_place())
+    if not Path(place).is_file():
+        raise BadInput(f"{place} is no SQLite file: only the pages of one can be mended.")
+    return accept_pages(place)
+
+
 def default_place(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
     """The file for a user's stories where no other is named; its folder is made."""
     known = os.environ if environment is None else environment

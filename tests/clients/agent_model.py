@@ -17,7 +17,7 @@ from previously.models.tokenizers import find_counter
 from previously.testing import ScriptedAnswer, ScriptedServer, ServedRequest
 from previously.testing.answer import Step as WireStep
 from previously.testing.answer import plan_steps as plan_wire_steps
-from previously.testing.bodies import INTERFACES, MESSAGES, PROMPT
+from previously.testing.bodies import INTERFACES, PROMPT
 from previously.testing.server import _NOTHING
 from tests.clients.agent_work import DECISIONS, TALK_1, TALK_2, Step, plan_steps, plan_talk, write_call
 
@@ -233,6 +233,3 @@ def _summarise(body: Fields) -> str:
     whole = "\n".join(_read_texts(body))
     known = [decision for decision in DECISIONS if decision in whole]
     return "<summary>\n" + "\n".join(["The quay goes from metres to millimetres.", *known]) + "\n</summary>"
-
-
-__all__ = ["MESSAGES", "AgentModel", "Seen", "count_body", "messages_of", "name_tools", "texts_of", "user_texts"]

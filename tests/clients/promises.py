@@ -54,20 +54,12 @@ def keep_pairs_whole(run: AgentRun) -> list[str]:
 
 
 def keep_to_the_interface(run: AgentRun) -> list[str]:
-    """The official API takes what the proxy has changed; what the client itself sent is the client's affair."""
+    """The official API takes what the proxy has made; what the client itself sent is the client's affair."""
     breaches: list[str] = []
     for number, (sent, seen) in enumerate(run.pairs()):
-        own = (
-            {_kind(fault) for fault in INTERFACES[seen.path.partition("?")[0]].faults(sent.body)}
-            if seen.faults
-            else set()
-        )
-        breaches += [f"request {number}: {fault}" for fault in seen.faults if _kind(fault) not in own][:1]
+        own = {_without_numbers(fault) for fault in INTERFACES[seen.path.partition("?")[0]].faults(sent.body)}
+        breaches += [f"request {number}: {fault}" for fault in seen.faults if _without_numbers(fault) not in own]
     return breaches
-
-
-def _kind(fault: str) -> str:
-    return re.sub(r"\d+", "", fault)
 
 
 def keep_the_newest_request(run: AgentRun) -> list[str]:
@@ -180,6 +172,10 @@ def newest_request(sent: Sent) -> str:
         if any(request in text for request in _REQUESTS):
             return text
     raise AssertionError("the client sent no request of ours")
+
+
+def _without_numbers(fault: str) -> str:
+    return re.sub(r"\d+", "#", fault)
 
 
 def _window(run: AgentRun) -> int:

@@ -86,6 +86,8 @@ async def write_files(folder: Path) -> tuple[Files, Files]:
     await story.attach_book("town")
     for query in QUERIES:
         await story.search(query)  # which keeps the index
+    for name in ("tale", "another"):
+        await (await memory.story(name)).view(600)  # which keeps the story's mark
     await memory.close()
     closed = _read_files(folder)
     memory = await Memory.open(place, settings=RULES)

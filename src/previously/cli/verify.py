@@ -31,8 +31,22 @@ def parse_minutes(text: str) -> int:
     return int(text)
 
 
-def verify(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """Derive every hash and cache anew and say what differs. Nothing is changed; exit code 1 if something is wrong."""
+def verify(
+    ctx: typer.Context,
+    mend: Annotated[
+        bool,
+        typer.Option(
+            "--mend", help="First take the file as it is, after a program that is not Previously wrote to it."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Derive every hash and cache anew and say what differs. Only --mend changes anything. Exit code 1 if something is
+    wrong."""
+    if mend:
+        from previously.app import mend_file
+
+        output.note(f"Each page has the checksum of what it holds now. The file as it was: {mend_file(ctx.obj)}.")
     with open_memory(ctx) as memory:
         result = memory.verify(_make_note())
     if as_json:

@@ -203,7 +203,7 @@ _WRAPPERS = ("memory", "diff", "changes", "result", "answer")
 _FIELDS = frozenset((*_SUMMARIES, *_ADDS, *_REMOVES, *_UPDATES, *_WHOLE))
 
 _NUMBER = lazy_pattern(r"(?:fact|no\.?|number|#)?\s*#?(\d{1,3})\.?", re.I)
-_LISTED = lazy_pattern(r"\s*(?:\d{1,2}[.)]|[-*•])\s+(?=\S)")
+_LISTED = lazy_pattern(r"\A\s*(?:\d{1,2}[.)]|[-*•])\s+(?=\S)")
 _FIELD_LINE = lazy_pattern(r"\s*[\"'*]*(?P<key>[A-Za-z_ ]{2,24}?)[\"'*]*\s*:[\"'*]*(?:\s+(?P<value>.*))?$")
 _ITEM_LINE = lazy_pattern(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(?P<item>.*)$")
 _PAIR = lazy_pattern(r"\s*[\"']?(?P<key>old|new|from|to)[\"']?\s*:\s*(?P<value>.*)$", re.I)

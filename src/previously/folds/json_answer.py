@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from json_repair import repair_json
 
+from previously.core.errors import BadInput
+from previously.core.json_values import clean, clean_json
 from previously.core.model_io import ModelReply
 from previously.folds.checks import Accepted, RefusalKind, Refused, clip_words, strip_reasoning
 from previously.text.voice import is_refusal
@@ -70,12 +73,22 @@ def find_object(answer: str) -> dict[str, Any] | Refused:
         return refuse_shape("it is far too long")
     text = answer[begin:]
     try:
-        value = json.loads(text[: text.rfind("}") + 1])
+        value = json.loads(text[: text.rfind("}") + 1], parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         value = _mended(text)
     if isinstance(value, list):
         value = next((one for one in value if isinstance(one, dict)), None)
-    return value if isinstance(value, dict) and value else refuse_shape("it holds no JSON object that can be read")
+    fields = _clean_fields(value) if isinstance(value, dict) else {}
+    return fields or refuse_shape("it holds no JSON object that can be read")
+
+
+def _clean_fields(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that can be stored. What is escaped in JSON came past the cleaning of the answer."""
+    fields: dict[str, Any] = {}
+    for name, value in given.items():
+        with suppress(BadInput):
+            fields[clean(str(name))[0]] = clean_json(value)[0]
+    return fields
 
 
 def _mended(text: str) -> object:

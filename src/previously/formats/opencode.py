@@ -134,12 +134,19 @@ def _list_sessions(storage: Path) -> list[Item]:
 def _read_session(storage: Path, session: Item) -> StorySource:
     skipped: Counter[str] = Counter()
     spoken: list[OpencodeMessage] = []
-    for file in sorted((storage / "message" / _directory_name(session["id"])).glob("*.json")):
+    for file in _list_files(storage / "message" / _directory_name(session["id"])):
         info = _read_object(file, skipped)
         if info is not None:
-            parts = sorted((storage / "part" / file.stem).glob("*.json"))
+            parts = _list_files(storage / "part" / file.stem)
             spoken.append(OpencodeMessage(info, [part for one in parts if (part := _read_object(one, skipped))]))
     return build_source(session, spoken, skipped)
+
+
+def _list_files(directory: Path) -> list[Path]:
+    try:
+        return sorted(directory.glob("*.json"))
+    except (OSError, ValueError):  # an id that cannot be the name of a directory has none
+        return []
 
 
 def _directory_name(session: str) -> str:
@@ -297,7 +304,7 @@ def read_database(path: Path) -> StorySource:
             return _read_sessions(connection, name)
         finally:
             connection.close()
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:  # apsw hands out text that is none as the codec's own error
         raise BadInput(f"{name}: the database cannot be read ({shown(str(error))}).") from None
 
 

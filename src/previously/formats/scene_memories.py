@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.json_values import BrokenJson, clean_json, kind, parse_json, shown
+from previously.core.json_values import BrokenJson, clean, clean_json, kind, parse_json, shown
 from previously.core.patterns import lazy_pattern
 from previously.core.scene import Described, Scene
 from previously.core.tokens import estimate_tokens
@@ -53,7 +53,7 @@ def migrate(given: object) -> Scene:
     if isinstance(given, str):
         given = _parse_text(given)
     if isinstance(given, str):
-        return _fit_scene(given, ())
+        return _fit_scene(clean(given)[0], ())
     if not isinstance(given, Mapping):
         raise BadInput(f"A scene memory must be an object or a text, not {kind(given)}.")
     cleaned, _ = clean_json(dict(given))

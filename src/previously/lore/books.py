@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from previously.core.errors import BadInput
+from previously.core.json_values import shown
 from previously.core.scripts import casefold
 from previously.lore.entry import KeyedEntry, SecondaryLogic
 
@@ -102,7 +103,7 @@ def _parse_entry(given: object, uid: str, book: str, fields: Fields) -> KeyedEnt
             raise BadInput('"name" is empty.')
         values = {field.attribute: field.value_in(given) for field in fields}
     except BadInput as error:
-        raise BadInput(f"The entry {uid} cannot be read: {error}") from None
+        raise BadInput(f"The entry {shown(uid)} cannot be read: {error}") from None
     first_key = next((key.strip() for key in values["keys"] if key.strip()), "")
     values["name"] = values["name"] or values["comment"].strip() or first_key or f"entry {uid}"
     return KeyedEntry(uid=uid, book=book, **values)

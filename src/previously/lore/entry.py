@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from previously.core.json_values import shown
-from previously.lore.keys import find_ignored_flags, normalize_name, parse_regex
+from previously.lore.keys import LONGEST_PATTERN, TOO_LONG, find_ignored_flags, normalize_name, parse_regex
 
 MOST_CONTENT_TOKENS = 200
 """A model's description takes no more: seed 002 asks for 50 to 200."""
@@ -157,10 +157,10 @@ def find_key_problems(keys: Iterable[str]) -> list[str]:
 
 
 def _problems_of_key(key: str) -> list[str]:
-    regex = parse_regex(key)
+    named, regex = shown(key.strip()), parse_regex(key)
     if regex is None:
-        return []
+        return [f"The key {named} cannot be used: {TOO_LONG}."] if len(key.strip()) > LONGEST_PATTERN else []
     if regex.fault:
-        return [f"The key {shown(key.strip())} cannot be used: {regex.fault}."]
+        return [f"The key {named} cannot be used: {shown(regex.fault)}."]
     flags = find_ignored_flags(key)
-    return [f'The key {shown(key.strip())} has the flag "{flags}", which does nothing here.'] if flags else []
+    return [f'The key {named} has the flag "{flags}", which does nothing here.'] if flags else []

@@ -108,6 +108,8 @@ def prepare_key(
         return SearchKey(Comparison.REGEX, regex.pattern)
     if regex is not None and not quirks:
         return SearchKey(Comparison.NEVER, regex.fault)
+    if len(trimmed) > LONGEST_PATTERN:
+        return SearchKey(Comparison.NEVER, TOO_LONG)
     compared = Comparison.EXACT if case_sensitive else Comparison.CASEFOLD
     whole = whole_words and not (quirks and any(map(str.isspace, trimmed)))
     return SearchKey(compared, make_comparable(trimmed, compared, quirks=quirks), whole)
@@ -187,7 +189,10 @@ def _is_ascii_word(character: str) -> bool:
 
 
 LONGEST_PATTERN = 2_000
-"""Characters of a pattern; a longer one is refused. Those in books that people share have a few hundred at most."""
+"""Characters of a key; a longer one is refused. Those in books that people share have a few hundred at most, and to
+prepare a plain key takes time with the square of its length."""
+
+TOO_LONG = f"it is longer than {LONGEST_PATTERN:,} characters"
 
 MEMORY = 1 << 20
 """Bytes RE2 may use for one pattern. With fewer it falls back to a slower way sooner; it never needs more."""
@@ -222,7 +227,7 @@ def parse_regex(key: str) -> Regex | None:
         return None
     source, flags = parts
     if len(source) > LONGEST_PATTERN:
-        return Regex("", f"it is longer than {LONGEST_PATTERN:,} characters")
+        return Regex("", TOO_LONG)
     used_flags = "".join(flag for flag in "ims" if flag in flags)
     pattern = (f"(?{used_flags})" if used_flags else "") + _ESCAPE_OR_CLASS.sub(_respelled, clean(source)[0])
     return Regex(pattern, _fault(pattern))

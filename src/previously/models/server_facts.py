@@ -33,7 +33,7 @@ def _find_entry(payload: object, model: str) -> dict[str, Any]:
     listed = list(_models(payload))
     names = {model, f"{model}:latest"}
     for item in listed:
-        if any(item.get(field) in names for field in ("id", "key", "name", "model")):
+        if any(str(item.get(field)) in names for field in ("id", "key", "name", "model")):
             return item
     return listed[0] if len(listed) == 1 else {}
 

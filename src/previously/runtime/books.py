@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput
-from previously.core.json_values import clean
+from previously.core.json_values import clean, clean_json
 from previously.runtime.clock import time_at
 from previously.storage.store import Store, StoryKey
 from previously.storage.tables.books import Book, BookInfo
@@ -37,6 +37,7 @@ class Books:
         name = " ".join(clean(name)[0].split())
         if not name or len(name) > LONGEST_NAME:
             raise BadInput(f"A book needs a name of 1 to {LONGEST_NAME} characters.")
+        given, _ = clean_json(given)
         book = parse_book(given, name)
         kept = Book(name, json.dumps(given, ensure_ascii=False), time_at())
         await self._store.write(StoryKey(self._owner, 0), lambda tables: tables.books.keep(self._owner, kept))

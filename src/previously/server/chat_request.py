@@ -18,7 +18,7 @@ from urllib.parse import unquote_to_bytes
 
 from previously.core.errors import BadInput
 from previously.core.exact_names import is_walled_name, make_story_key, make_user_key, make_walled_name
-from previously.core.json_values import clean, kind, parse_json
+from previously.core.json_values import kind, parse_json
 from previously.core.messages import Draft, Message, Role, ToolCall, ToolResult, clean_draft
 from previously.core.recent_values import RecentValues
 from previously.folds.conversation.pins import read_user_words
@@ -134,7 +134,7 @@ class ChatRequest:
         when it began, and some letters, since no two may have the same name."""
         names = self.client_list.names
         who = ", ".join(names.members) or names.character or ""
-        who = " ".join(clean(who)[0].split())[:_LONGEST_CAST]
+        who = _make_plain(who)[:_LONGEST_CAST]
         if not who and (words := self._name_by_words()):
             return words
         return f"{who or 'Chat'} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"
@@ -298,7 +298,12 @@ def _read_first_line(message: Message) -> str:
 
 
 def _shorten(text: str, most: int) -> str:
-    return clip(" ".join(clean(text)[0].split()), most)
+    return clip(_make_plain(text), most)
+
+
+def _make_plain(text: str) -> str:
+    """Return a text as a name can have it: in one line, with nothing that cannot be seen."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def _is_said(draft: Draft) -> bool:

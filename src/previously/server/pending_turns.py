@@ -145,7 +145,7 @@ class PendingTurns:
         """Return a turn that waits; None for one that cannot be read, which is put aside."""
         try:
             return await asyncio.to_thread(_parse_turn, key.turn)
-        except (BadInput, KeyError, TypeError, ValueError) as error:
+        except (BadInput, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
             log.warning("A turn that waits cannot be read: %s", type(error).__name__)
             await self.put_aside(key)
             return None

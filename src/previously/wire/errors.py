@@ -79,7 +79,7 @@ class Redaction:
 
     def quote(self, words: str) -> str:
         """Return the server's words in one short line; nothing when they hold a key or an echo of the prompt."""
-        line = " ".join(words.split())[:MAX_QUOTE_CHARS]
+        line = " ".join("".join(letter if letter.isprintable() else " " for letter in words).split())[:MAX_QUOTE_CHARS]
         if not line or (self.key and self.key in line) or _SECRET.search(line):
             return ""
         prompt = " ".join(self.prompt.split())

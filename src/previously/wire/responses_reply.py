@@ -110,7 +110,7 @@ class ResponsesEvents:
 
     def _parse_item(self, item: Mapping[str, Any], slot: int | None) -> Iterator[ReplyEvent]:
         """Parse an item that is whole, as far as nothing of it came in pieces."""
-        if item.get("type") in CALLS:
+        if str(item.get("type")) in CALLS:
             yield from self._parse_call(item, slot, whole=True)
             return
         if slot in self._begun:

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from previously import BadInput, Draft, Memory, StoreProblem, message
+from previously.app import mend_file
 from previously.storage.sqlite import file, page_checksums
 from previously.storage.sqlite.connections import SqliteDatabase
 from previously.storage.tables import Tables
@@ -37,6 +38,10 @@ def flip_in(path: Path, words: bytes) -> None:
 
 def read(path: Path) -> bytes:
     return path.read_bytes()
+
+
+def read_mode(path: str) -> int:
+    return Path(path).stat().st_mode & 0o777
 
 
 def read_reserved(path: Path) -> int:
@@ -144,6 +149,40 @@ async def test_a_file_that_lost_the_mark_of_its_checksums_is_refused(place: Path
         await Memory.open(place)
 
 
+async def test_an_older_file_larger_than_the_cache_has_checksums_on_every_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "stories.db"
+    monkeypatch.setattr(file, "WRITER_CACHE_KIB", 64)
+    with monkeypatch.context() as older:
+        older.setattr(file, "connect", apsw.Connection)
+        older.setattr(file, "add_checksums", lambda _: None)
+        async with await Memory.open(place) as memory:
+            await write_story(memory, "tale", 2_000)
+    assert place.stat().st_size > 8 * 64 * 1024
+    for _ in range(2):
+        async with await Memory.open(place) as memory:
+            assert len(await (await memory.story("tale")).messages()) == 2_000
+            assert (await memory.verify()).clean
+    assert read_reserved(place) == page_checksums.RESERVED_BYTES
+
+
+async def test_a_file_too_large_to_be_written_anew_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "stories.db"
+    monkeypatch.setattr(page_checksums, "MOST_REWRITTEN_BYTES", 4_096)
+    with monkeypatch.context() as older:
+        older.setattr(file, "connect", apsw.Connection)
+        older.setattr(file, "add_checksums", lambda _: None)
+        async with await Memory.open(place) as memory:
+            await write_story(memory, "tale", 30)
+    async with await Memory.open(place) as memory:
+        assert len(await (await memory.story("tale")).messages()) == 30
+        assert (await memory.verify()).clean
+    assert read_reserved(place) == 0
+
+
 async def test_an_older_file_gets_checksums_when_nobody_else_has_it_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,3 +234,32 @@ async def test_a_wal_that_is_damaged_before_its_last_change_is_refused(place: Pa
     memory = await Memory.open(left / "stories.db")
     assert (await (await memory.story("another")).messages())[-1].entry.message.text == "Late 1."
     await memory.close()
+
+
+async def test_a_file_that_another_program_wrote_can_be_taken_as_it_is(place: Path, tmp_path: Path) -> None:
+    memory = await Memory.open(place)
+    await (await memory.story("tale")).add("user", "Late.")
+    left = tmp_path / "left"
+    shutil.copytree(tmp_path, left, ignore=shutil.ignore_patterns("left"))  # as a kill leaves it
+    await memory.close()
+    other = apsw.Connection(str(left / "stories.db"))  # which knows nothing of checksums, and brings the WAL in
+    other.execute("BEGIN IMMEDIATE; ROLLBACK")
+    other.close()
+    with pytest.raises(StoreProblem, match="another program wrote it"):
+        async with await Memory.open(left / "stories.db") as memory:
+            await (await memory.story("tale")).messages()
+    kept = mend_file(left / "stories.db")
+    async with await Memory.open(left / "stories.db") as memory:
+        assert [item.entry.message.text for item in await (await memory.story("tale")).messages()][-1] == "Late."
+        assert (await memory.verify()).clean
+    assert read_mode(kept) == page_checksums.OWN_MODE
+    with pytest.raises(StoreProblem, match="earlier time"):
+        mend_file(left / "stories.db")
+
+
+async def test_only_a_file_that_nobody_has_open_can_be_taken_as_it_is(place: Path) -> None:
+    async with await Memory.open(place):
+        with pytest.raises(StoreProblem, match="cannot be mended"):
+            mend_file(place)
+    with pytest.raises(BadInput, match="no SQLite file"):
+        mend_file("postgresql://localhost/none")

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
-from previously import BlockingMemory, Draft, StoreProblem, message
+from previously import BlockingMemory, Draft, Memory, StoreProblem, message
 from previously.core.digests import span_key
 from previously.core.marks import MarkKind
 from previously.core.path import Put, Span, Splice
@@ -216,3 +216,22 @@ async def test_a_swipe_that_is_the_chosen_message_is_not_added_twice_in_a_long_c
     await store.apply(key, "main", script, at="")
     assert [item.entry.message.text for item in await store.siblings(key, "main", 0)] == ["one", "two"]
     await store.close()
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux tells who holds which lock")
+async def test_a_store_keeps_its_locks_whatever_is_looked_at(tmp_path: Path) -> None:
+    """A process that opens and closes a file by itself loses the locks that SQLite holds on it."""
+    place = tmp_path / "stories.db"
+
+    def find_locked() -> set[str]:
+        held = {line.split()[5].rpartition(":")[2] for line in Path("/proc/locks").read_text().splitlines()}
+        return {name for name in ("", "-shm") if str(Path(f"{place}{name}").stat().st_ino) in held}
+
+    async with await Memory.open(place) as memory:
+        await (await memory.story("tale")).add("user", "The lamp is lit.")
+        async with await Memory.open(place) as beside:
+            assert find_locked() == {"", "-shm"}
+            assert (await beside.verify()).clean
+            assert find_locked() == {"", "-shm"}
+        assert (await memory.verify()).clean
+        assert find_locked() == {"", "-shm"}

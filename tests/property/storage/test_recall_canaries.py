@@ -1,6 +1,6 @@
 """After any number of edits and switches nothing is found that is not on the path. Each message has a word of its own.
 
-Few steps in `make test`, 10,000 in `make soak`, or as many as `PREVIOUSLY_CANARY_STEPS` says.
+Few steps in `make test`, 10,000 in `make machines`, or as many as `PREVIOUSLY_CANARY_STEPS` says.
 """
 
 from __future__ import annotations

@@ -381,5 +381,5 @@ class Refused:
 
 
 def clip_words(text: str, longest: int = 60) -> str:
-    """A few words of a text for a reason, on one line."""
-    return clip(" ".join(text.split()), longest)
+    """A few words of a text for a reason, on one line that can be shown."""
+    return clip(" ".join("".join(letter if letter.isprintable() else " " for letter in text).split()), longest)

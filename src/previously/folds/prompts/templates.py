@@ -14,6 +14,7 @@ from hashlib import blake2b
 from itertools import pairwise
 
 from previously.core.errors import BadInput
+from previously.core.json_values import shown
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
 from previously.core.patterns import lazy_pattern
 
@@ -113,7 +114,7 @@ def parse_template(name: str, text: str, placeholders: Iterable[str]) -> Templat
     given, wanted = set(_PLACEHOLDER.findall(text)), set(placeholders)
     if given != wanted:
         missing, unknown = sorted(wanted - given), sorted(given - wanted)
-        what = f"lacks {{{{{missing[0]}}}}}" if missing else f"has an unknown {{{{{unknown[0]}}}}}"
+        what = f"lacks {{{{{missing[0]}}}}}" if missing else f"has an unknown {{{{{shown(unknown[0], 60)}}}}}"
         raise BadInput(f"The prompt {name} {what}; it needs exactly: {', '.join(sorted(wanted))}.")
     user, _, form = user.partition(f"\n{FORM}\n")
     digest = blake2b(text.encode(), digest_size=8).hexdigest()

@@ -93,7 +93,7 @@ class SqliteFile:
                 self._connection.pragma("query_only", True)
                 return
             if self._is_file:
-                check_wal(path, self._connection.pragma("page_size"))
+                check_wal(self._connection, path)
                 self._have_checksums()
             self._connection.pragma("journal_mode", "wal")
             self._connection.pragma("synchronous", SYNCHRONOUS)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
-from typing import BinaryIO
 
 import apsw
 
@@ -27,6 +26,10 @@ RESERVED_BYTES = 8
 
 OWN_MODE = 0o600
 """Stories are private: nobody else on the machine reads them, whatever the umask."""
+
+MOST_REWRITTEN_BYTES = 1024 * 1024 * 1024
+"""The largest file that is written anew, since all of it is held in memory meanwhile: far more than a person tells in a
+life. A larger one has checksums once it is moved to a new file."""
 
 _SIZE_AT, _RESERVED_AT = 16, 20
 """The places at which a file's first page says how large pages are, and how much of each is reserved."""
@@ -49,51 +52,87 @@ def has_checksums(connection: apsw.Connection) -> bool:
 
 def add_checksums(connection: apsw.Connection) -> None:
     """Give checksums to the pages of a file that has none: at once if it is empty, else by writing it anew. It stays as
-    it is if somebody else has it open, who may know nothing of checksums, or if there is no room for that."""
+    it is if somebody else has it open, who may know nothing of checksums, if there is no room for that, or if it is too
+    large."""
+    pages, size = connection.pragma("page_count"), connection.pragma("page_size")
+    if pages * size > MOST_REWRITTEN_BYTES:
+        return
     connection.set_busy_handler(None)  # those who have it open will not let go for being waited for
     connection.reserve_bytes(reserve=RESERVED_BYTES)
-    if not connection.pragma("page_count"):
+    if not pages:
         return
     try:
         connection.pragma("journal_mode", "delete")  # only who has the file alone can leave the WAL
+        # The extension writes checksums once it has seen the first page written, which says that there are any. A cache
+        # that spills writes others before it; without, all are written in their order.
+        connection.pragma("cache_spill", False)
         connection.execute("VACUUM")
     except apsw.Error:
         connection.reserve_bytes(reserve=0)
+    finally:
+        connection.pragma("cache_spill", True)
+
+
+def accept_pages(path: str) -> str:
+    """Give every page of a file the checksum of what it holds now, whoever wrote that; return where the file is kept as
+    it was. `StoreProblem` if SQLite itself finds faults in it, or if somebody else has it open."""
+    copy = f"{path}.before-mend"
+    if Path(copy).exists():
+        raise StoreProblem(f"{copy} is there from an earlier time: look whether you need it, then remove it.")
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.pragma("checksum_verification", False)
+        if connection.pragma("integrity_check") != "ok":
+            raise StoreProblem(f"SQLite itself finds faults in {path}: bring the stories back from a backup.")
+        connection.pragma("journal_mode", "delete")  # only who has the file alone can leave the WAL
+        _create(copy)
+        kept = apsw.Connection(copy)
+        with kept.backup("main", connection, "main") as copying:
+            copying.step()
+        kept.close()
+        connection.execute("VACUUM")
+    except apsw.Error as error:
+        raise StoreProblem(f"{path} cannot be mended: {error}.") from error
+    finally:
+        connection.close()
+    return copy
 
 
 def explain_error(error: apsw.Error, path: str) -> StoreProblem:
     """Return an error of SQLite as one of ours: damage is told from all else, so that it can be dealt with."""
     if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
-        return Damaged(f"a page of {path}", "does not have its checksum")
+        return Damaged(f"a page of {path}", "does not have its checksum, or another program wrote it")
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         return Damaged(path, f"cannot be read ({error})")
     return StoreProblem(f"The store could not do it: {error}.")
 
 
 def find_damaged_pages(connection: apsw.Connection, path: str) -> list[str]:
-    """Return a line for each page of a file that does not have its checksum. The connection does not check them."""
-    content = Path(path)
-    with content.open("rb", buffering=0) as file:
-        start = file.read(_RESERVED_AT + 1)
-        size = int.from_bytes(start[_SIZE_AT : _SIZE_AT + 2]) or 1
+    """Return a line for each page of a file that does not have its checksum. The connection does not check them.
+
+    The file is read by way of SQLite: whoever opens and closes it by themselves drops the locks of this process.
+    """
+    file = apsw.VFSFile("", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        if not file.xFileSize():
+            return []
+        start = file.xRead(_RESERVED_AT + 1, 0)
+        size = int.from_bytes(start[_SIZE_AT : _SIZE_AT + 2])
         size = 65_536 if size == 1 else size
         if start[_RESERVED_AT] != RESERVED_BYTES:
             return []
         damaged = [
             number + 1
-            for number in range(content.stat().st_size // size)
+            for number in range(file.xFileSize() // size)
             # A page that is being written meanwhile is whole a moment later.
-            if not any(_is_whole(connection, _read_page(file, number, size)) for _ in range(3))
+            if not any(_is_whole(connection, file.xRead(size, number * size)) for _ in range(3))
         ]
+    finally:
+        file.xClose()
     if not damaged:
         return []
     tables = _read_page_tables(connection)
     return [f"page {page} ({tables.get(page, 'free')}) does not have its checksum" for page in damaged]
-
-
-def _read_page(file: BinaryIO, number: int, size: int) -> bytes:
-    file.seek(number * size)
-    return file.read(size)
 
 
 def _is_whole(connection: apsw.Connection, page: bytes) -> bool:

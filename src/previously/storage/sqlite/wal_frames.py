@@ -8,54 +8,78 @@ it, since each was on disk before the next one began.
 from __future__ import annotations
 
 import os
-import sys
+import struct
 import time
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
+
+import apsw
 
 from previously.storage.tables.damage import Damaged
 
 _HEADER, _FRAME_HEADER = 32, 24
-_SHM_HEADER = 48
 
 LOOKS, PAUSE_S = 4, 0.05
 """Another process that writes meanwhile is found between two steps once, not four times with a pause in between."""
 
+Sums = tuple[int, int]
 
-def check_wal(path: str, page_size: int) -> None:
-    """Raise `Damaged` if SQLite leaves out changes of a file's WAL that were on disk. Called when it has read it."""
+
+def check_wal(connection: apsw.Connection, path: str) -> None:
+    """Raise `Damaged` if SQLite leaves out changes of a file's WAL that were on disk.
+
+    SQLite itself says how far it has read: to open its `-shm` here would drop the locks that this process has on it.
+    """
+    page_size = connection.pragma("page_size")
     for look in range(LOOKS):
-        if not _is_cut_short(Path(f"{path}-wal"), Path(f"{path}-shm"), page_size):
+        frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        if frames < 0 or not _is_cut_short(Path(f"{path}-wal"), frames, page_size):
             return
         if look < LOOKS - 1:
             time.sleep(PAUSE_S)
     raise Damaged(f"{path}-wal", "cannot be read to its end, and changes were written behind the damage")
 
 
-def _is_cut_short(wal: Path, shm: Path, page_size: int) -> bool:
-    """Return whether there are changes behind the end that SQLite found, more than a loss of power leaves."""
+def _is_cut_short(wal: Path, frames: int, page_size: int) -> bool:
+    """Return whether there are changes behind so many frames, more than a loss of power leaves."""
+    step = _FRAME_HEADER + page_size
     try:
         with wal.open("rb") as file:
             header = file.read(_HEADER)
-            first = file.read(_FRAME_HEADER)
-            index = shm.read_bytes()[:_SHM_HEADER]
-            if len(first) < _FRAME_HEADER or len(index) < _SHM_HEADER:
+            if len(header) < _HEADER:
                 return False
-            is_header_whole = _sum_header(header[:24]) == header[24:]
-            salt = header[16:24] if is_header_whole else first[8:16]
-            if is_header_whole and index[32:40] != salt:
-                return False  # the WAL was begun anew, or will be: what it holds is in the file
-            last = int.from_bytes(index[16:20], sys.byteorder) if is_header_whole else 0
-            commits = _count_commits(file, salt, _HEADER + last * (_FRAME_HEADER + page_size), page_size)
-    except OSError:
-        return False  # it is gone by now: whoever closed the file has brought it in
-    # The header is on disk before any change, each change before the next one: only the last may be torn.
-    return commits > (1 if is_header_whole else 0)
+            order = ">" if header[3] & 1 else "<"  # the last bit of the first word says so
+            sums = _add_up(header[:24], order, (0, 0))
+            if sums != struct.unpack(">2I", header[24:]):
+                # SQLite reads nothing. The header was on disk before any change.
+                return _count_commits(file, file.read(_FRAME_HEADER)[8:16], _HEADER, step) > 0
+            if frames:
+                file.seek(_HEADER + (frames - 1) * step)
+                sums = struct.unpack(">2I", file.read(_FRAME_HEADER)[16:])
+            start = _HEADER + frames * step
+            if _has_whole_change(file, header[16:24], start, step, order, sums):
+                return False  # the WAL was begun anew, or written on meanwhile: SQLite does not stop at damage
+            commits = _count_commits(file, header[16:24], start, step)
+    except (OSError, struct.error):
+        return False  # it is gone by now, or shorter: whoever closed the file has brought it in
+    return commits > 1  # each change was on disk before the next one: only the last may be torn
 
 
-def _count_commits(file: BinaryIO, salt: bytes, start: int, page_size: int) -> int:
+def _has_whole_change(file: BinaryIO, salt: bytes, start: int, step: int, order: str, sums: Sums) -> bool:
+    """Return whether the frames from a place on are whole up to the end of a change, by SQLite's own rule."""
+    file.seek(start)
+    while len(frame := file.read(step)) == step and frame[8:16] == salt:
+        sums = _add_up(frame[:8] + frame[_FRAME_HEADER:], order, sums)
+        if sums != struct.unpack(">2I", frame[16:24]):
+            return False
+        if frame[4:8] != bytes(4):
+            return True
+    return False
+
+
+def _count_commits(file: BinaryIO, salt: bytes, start: int, step: int) -> int:
     """The frames from a place on that end a change and are of the same turn of the WAL."""
-    commits, step = 0, _FRAME_HEADER + page_size
+    commits = 0
     size = file.seek(0, os.SEEK_END)
     for place in range(start, size - step + 1, step):
         file.seek(place)
@@ -64,11 +88,10 @@ def _count_commits(file: BinaryIO, salt: bytes, start: int, page_size: int) -> i
     return commits
 
 
-def _sum_header(words: bytes) -> bytes:
-    """The checksum of a WAL's header, by SQLite's own rule."""
-    order: Literal["big", "little"] = "big" if words[3] & 1 else "little"  # the last bit of the first word says so
-    first = second = 0
-    for start in range(0, len(words), 8):
-        first = (first + int.from_bytes(words[start : start + 4], order) + second) % 2**32
-        second = (second + int.from_bytes(words[start + 4 : start + 8], order) + first) % 2**32
-    return first.to_bytes(4) + second.to_bytes(4)
+def _add_up(words: bytes, order: str, sums: Sums) -> Sums:
+    """Return the checksum of a WAL, going on from another."""
+    first, second = sums
+    for even, odd in struct.iter_unpack(f"{order}2I", words):
+        first = (first + even + second) & 0xFFFFFFFF
+        second = (second + odd + first) & 0xFFFFFFFF
+    return first, second
