@@ -29,7 +29,7 @@ _SIDE_TASK = lazy_pattern(
     r"|\*?\w+\*? summari[sz]e this partial conversation)",
     re.IGNORECASE,
 )
-"""What prompts begin with that are for a task beside a conversation: opencode's titles and summaries, aider's messages
+"""The beginning of prompts for a task beside a conversation: opencode's titles and summaries, aider's messages
 of commits and summaries."""
 
 _ATTACHED = lazy_pattern(
@@ -37,18 +37,18 @@ _ATTACHED = lazy_pattern(
     r"|i have \*added these files to the chat\*|i switched to a new code base\. please don't consider\b",
     re.IGNORECASE,
 )
-"""What messages of the user begin with in which aider shows files. The model's `Ok` stands behind each."""
+"""The beginning of messages of the user in which aider shows files. The model's `Ok` stands behind each."""
 
 _COMPACTION = lazy_pattern(
     r"\bCONTEXT CHECKPOINT COMPACTION\b|\bcreate a detailed summary of the [^\n]{0,40}\bso far\b"
 )
-"""What Codex and Claude Code say when they want a summary of their list, to go on from that."""
+"""Words with which Codex and Claude Code ask for a summary of their list, to go on from that."""
 
 _CONTINUED = lazy_pattern(r"\s*This session is being continued from a previous conversation\b")
-"""What the summary begins with that Claude Code goes on from."""
+"""The beginning of the summary that Claude Code goes on from."""
 
 _SWITCHED = lazy_pattern(r"i switched to a new code base\b", re.IGNORECASE)
-"""What aider's examples, which are the same in every project, end with."""
+"""The end of aider's examples, which are the same in every project."""
 
 _GLUED_RULES = lazy_pattern(r"\n\n# (?:\*SEARCH/REPLACE block\* \w+:|File editing rules:)\n")
 """The heading of what aider puts behind the newest words of the user."""

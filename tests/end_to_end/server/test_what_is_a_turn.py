@@ -11,7 +11,7 @@ import httpx
 from tests.end_to_end.server.running import Rig, running_rig, stories_with
 
 QUESTION = "Which lamp burns longest in the north tower?"
-SYSTEM = {"role": "system", "content": "You keep the light.\n  Working directory: /home/me/lighthouse"}
+SYSTEM = {"role": "system", "content": "You keep the light.\n  Working directory: /srv/lighthouse"}
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 
 

@@ -157,9 +157,9 @@ def test_prompts_for_tasks_beside_a_conversation(front: str, beside: bool) -> No
 @pytest.mark.parametrize(
     ("text", "folder"),
     [
-        ("<env>\n  Working directory: /home/me/quay\n</env>", "/home/me/quay"),
+        ("<env>\n  Working directory: /srv/quay\n</env>", "/srv/quay"),
         ("# Environment\n - Primary working directory: C:\\quay\n - Platform: win", "C:\\quay"),
-        ("<environment_context>\n  <cwd>/home/me/quay</cwd>", "/home/me/quay"),
+        ("<environment_context>\n  <cwd>/srv/quay</cwd>", "/srv/quay"),
         ("I lost my working directory: where is it?", None),
         ("Working directory:\n\nnone", None),
     ],
