@@ -79,7 +79,7 @@ async def test_where_there_is_no_room_for_a_view_pairs_stay_whole(dialect: str, 
                 message = agent.asks(f"Request {step}: " + "mend the bridge, stone by stone, " * 70)
             states.add((await agent.step()).headers["x-previously-memory"])
             assert holds(rig.upstream.requests[-1], message)
-        assert states == {"degraded"}
+        assert states == {"off; reason=no-room"}
         assert rig.upstream.faults == []
         assert len(sent_list(rig.upstream.requests[-1])) < 6
 
@@ -171,7 +171,10 @@ async def test_whose_story_is_an_agents(
         running_proxy(upstream.base_url, db=tmp_path / "s.db", env=chosen) as proxy,
     ):
         tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
-        said: list[Any] = [{"role": "system", "content": system}, {"role": "user", "content": "Begin."}]
+        said: list[Any] = [
+            {"role": "system", "content": system},
+            {"role": "user", "content": "Begin to mend the bridge over the river."},
+        ]
         for messages in (said, [*said, *since]):
             await proxy.client.post(
                 f"{proxy.base_url}/chat/completions", json={"model": "m", "messages": messages, "tools": [tool]}

@@ -158,7 +158,7 @@ async def test_tools(rig: Rig, client: AsyncOpenAI) -> None:
     second = await client.chat.completions.create(model="small", messages=messages, tools=TOOLS)
     assert second.choices[0].message.content == "Low tide at Ule."
     seen = rig.upstream.requests[1].messages
-    assert [message["role"] for message in seen] == ["system", "user", "assistant", "tool"]
+    assert [message["role"] for message in seen] == ["user", "assistant", "tool"]
     assert seen[2]["tool_calls"][0]["function"] == {"name": "tide", "arguments": TIDE.arguments}
     assert seen[3] == messages[3]
     parsed = await client.chat.completions.parse(model="small", messages=said("OC tools: parsed?"), tools=TOOLS)
