@@ -33,7 +33,7 @@ async def test_a_long_conversation_goes_on(dialect: str, tmp_path: Path) -> None
         for request, message in zip(rig.upstream.requests, asked, strict=True):
             assert holds(request, message), f"request {request.number} is without {message}"
         last = rig.upstream.requests[-1]
-        assert len(sent_list(last)) < len(agent.history) / 2, "most of it is no longer sent"
+        assert len(sent_list(last)) < len(agent.history) * 0.75, "much of it is no longer sent"
         assert RULE in json.dumps(last.json)
         assert "# Earlier in this conversation" in json.dumps(last.json), "and still remembered"
         stories = await stories_with(rig.proxy.db, "Request 0")
