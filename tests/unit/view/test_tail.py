@@ -13,7 +13,8 @@ from previously.core.path import OnPath
 from previously.view import tail
 from previously.view.agent import Trim, UnitCost, fill_with_outputs
 from previously.view.build import Material, ViewRequest, build_view
-from previously.view.view import Reason, View
+from previously.view.render import place_messages
+from previously.view.view import Furniture, Reason, View, ViewParts
 
 
 def path(*messages: Message) -> list[OnPath]:
@@ -120,3 +121,10 @@ def test_an_agents_view_uses_its_window() -> None:
     more = [*messages, call("20"), result("20")]
     later, same = build_view(Material(len(more), (), (), path(*more), 4), asked, epoch)
     assert same == epoch and later.messages[: len(seen.messages)] == seen.messages, "and its front stays"
+
+
+def test_a_note_stands_before_as_many_messages_as_the_client_had_behind_it() -> None:
+    said = [message("user", "one"), message("assistant", "two"), message("user", "three")]
+    notes = ((1, message("system", "before three")), (0, message("system", "behind")), (9, message("system", "first")))
+    shown = place_messages(ViewParts(Furniture(notes=notes), (), (), tuple(path(*said))))
+    assert [item.message.text for item in shown] == ["first", "one", "two", "before three", "three", "behind"]
