@@ -42,6 +42,7 @@ PRESETS: Mapping[str, Mapping[str, int | str]] = {
     },
     "agent": {
         "tail_turns": 2,
+        "tail_percent": 90,
         "recall_percent": 10,
         "fold_messages": NEVER_FIRST,
         "fold_words": NEVER_FIRST,

@@ -17,7 +17,7 @@ from previously.core.digests import match_key
 from previously.core.messages import Message, Role
 from previously.core.path import Put
 from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
-from previously.recognition.client_marks import is_continue
+from previously.recognition.client_marks import is_continuation, is_continue
 from previously.recognition.follow import PathChange, SortedList, follow, is_put, sort_notes
 from previously.recognition.last_lists import LastList, find_overlap, select_story
 from previously.recognition.undo_postprocessing import (
@@ -66,6 +66,17 @@ class ClientRequest:
     """The time at which it was said, where that is not now: its story may have gone on without it."""
     adopts: bool = False
     """True if the name is an id of the client's: then a story that it has begun without the id may be meant."""
+    shares_id: bool = False
+    """True if others may have the same id: an agent and its helpers. Then messages decide, and a list that begins with
+    a summary of another is the story of that id."""
+    is_titled: bool = False
+    """True if a new story gets a name of its own, and the id is kept beside it."""
+
+    @property
+    def trusts_id(self) -> bool:
+        """True if its id alone tells its story."""
+        body = self.client_list.body
+        return not self.shares_id or bool(body and is_continuation(body[0].message.text))
 
     @property
     def whose(self) -> str:
@@ -247,7 +258,8 @@ class PathMatch:
     def sort(self) -> SortedList:
         """Return the messages of the list as the path holds them, notes apart."""
         pieces = undo_postprocessing(self.client_list, PathKeys(self.known))
-        return sort_notes(pieces, self._keys, self.last.notes if self.last else ())
+        notes = self.last.notes if self.last else ()
+        return sort_notes(pieces, self._keys, notes, self.request.client_list.attached)
 
     def find_reply(self, sorted_list: SortedList) -> int | None:
         """Return the position of the stored reply that tells whether the list ends in a prefill; None if none does."""

@@ -15,19 +15,28 @@ from itertools import pairwise
 from previously.core.messages import Draft, Message, Role, Text
 from previously.recognition.client_marks import (
     ChatNames,
+    ends_examples,
     find_asked_speaker,
+    find_glued_rules,
     find_names,
     has_start,
+    is_acknowledgement,
     is_aside,
+    is_compaction,
     is_continue,
     is_nudge,
     is_start,
+    shows_files,
 )
 from previously.recognition.commands import find_command_messages
 
 LONG_TEXT = 20
 """Characters of a text that is not said twice by chance: "Yes, let's go." has fewer, a sentence with content has
 more."""
+
+
+LEAST_COMPACTED = 4
+"""Messages of a list that a client wants to have summarised: two turns."""
 
 
 class Ask(StrEnum):
@@ -39,6 +48,8 @@ class Ask(StrEnum):
     """More of the last message."""
     ASIDE = "aside"
     """Something that is no part of the story."""
+    COMPACTION = "compaction"
+    """A summary of the list, which the client goes on from: the list is the story's, the answer is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,11 @@ class ClientList:
     names: ChatNames = field(default_factory=ChatNames)
     speaker: str | None = None
     """The character who is asked to reply, where a nudge says so."""
+    attached: frozenset[int] = frozenset()
+    """The places in the list of messages in the body with which the client shows files, and of the replies that it lets
+    the model give to them."""
+    compacts: bool = False
+    """True if the client asks for a summary of the list, to go on from that."""
     hashes: list[int] = field(default_factory=list, init=False, compare=False, repr=False)
     """The place where whoever follows the list keeps what the messages of its body are known by."""
 
@@ -95,6 +111,8 @@ def parse_client_list(drafts: Sequence[Draft], names: ChatNames | None = None, *
     start = next((at for at, piece in enumerate(pieces) if piece.message.role is not Role.SYSTEM), len(pieces))
     if start < len(pieces) and is_start(pieces[start].message.text):
         start += 1  # a placeholder for servers that want a user to begin
+    attached = _find_attached(pieces[start:])
+    start = _find_end_of_examples(pieces, start, attached)
     end = len(pieces)
     while end > start and _is_behind(pieces[end - 1].message, is_turn):
         end -= 1
@@ -105,8 +123,31 @@ def parse_client_list(drafts: Sequence[Draft], names: ChatNames | None = None, *
     merged = ChatNames(
         given.character or front_names.character, given.user or front_names.user, given.members or front_names.members
     )
-    heard = ClientList(tuple(front), tuple(body), tuple(behind), merged, asked)
+    attached -= {piece.index for piece in front}
+    heard = ClientList(tuple(front), tuple(body), tuple(behind), merged, asked, attached)
+    heard = _without_glued_rules(_without_compaction(heard))
     return _without_glued_nudge(heard) if not asked else heard
+
+
+def _find_attached(pieces: Sequence[ClientMessage]) -> frozenset[int]:
+    """Return the places in the list of messages that show files, and of the replies to them."""
+    pairs = (
+        (shown.index, reply.index)
+        for shown, reply in pairwise(pieces)
+        if shown.message.role is Role.USER and reply.message.role is Role.ASSISTANT
+        if shows_files(shown.message.text) and is_acknowledgement(reply.message.text)
+    )
+    return frozenset(place for pair in pairs for place in pair)
+
+
+def _find_end_of_examples(pieces: Sequence[ClientMessage], start: int, attached: frozenset[int]) -> int:
+    """Return where the front ends that begins with a client's examples, or with files it shows."""
+    if not attached:
+        return start
+    first = next(at for at in range(start, len(pieces)) if pieces[at].index in attached)
+    if first > start and not ends_examples(pieces[first].message.text):
+        return start
+    return next((at for at in range(first, len(pieces)) if pieces[at].index not in attached), len(pieces))
 
 
 def _is_behind(message: Message, is_turn: bool) -> bool:
@@ -119,6 +160,38 @@ def _is_behind(message: Message, is_turn: bool) -> bool:
     return is_nudge(text) and (not is_aside(text) or text.startswith("[") or "<chat_history>" in text)
 
 
+def _without_compaction(heard: ClientList) -> ClientList:
+    """Return the list, in which a request for a summary of it is taken off the last message: it may stand behind the
+    results of calls. Many messages stand before it, since nobody shortens a short list."""
+    last = heard.body[-1] if heard.body else None
+    if last is None or last.message.role is not Role.USER or len(heard.body) < LEAST_COMPACTED:
+        return heard
+    *parts, request = last.message.parts or (None,)
+    if not isinstance(request, Text) or not is_compaction(request.text):
+        return heard
+    behind = ClientMessage(last.index, Draft(Message(Role.USER, (request,))))
+    left = (
+        [replace(last, draft=replace(last.draft, message=replace(last.message, parts=tuple(parts))))] if parts else []
+    )
+    return replace(heard, body=(*heard.body[:-1], *left), behind=(behind, *heard.behind), compacts=True)
+
+
+def _without_glued_rules(heard: ClientList) -> ClientList:
+    """Return the list, in which rules that the client has put behind the user's newest words are taken off them."""
+    last = heard.body[-1] if heard.body else None
+    at = find_glued_rules(last.message.text) if last and last.message.role is Role.USER else None
+    return _take_off(heard, at, at) if at is not None else heard
+
+
+def _take_off(heard: ClientList, end: int, start: int) -> ClientList:
+    """Return the list, in which the last message of the body ends there, and what is from `start` on stands behind."""
+    last = heard.body[-1]
+    text = last.message.text
+    behind = ClientMessage(last.index, Draft(Message(Role.USER, (Text(text[start:].lstrip("\n")),))))
+    clean = replace(last, draft=replace(last.draft, message=replace_text(last.message, text[:end])))
+    return replace(heard, body=(*heard.body[:-1], clean), behind=(behind, *heard.behind))
+
+
 def _without_glued_nudge(heard: ClientList) -> ClientList:
     """Return the list, in which a nudge for a speaker that was joined to what the user said is taken off it."""
     if not heard.body or heard.body[-1].message.role is not Role.USER:
@@ -128,9 +201,8 @@ def _without_glued_nudge(heard: ClientList) -> ClientList:
     asked = find_asked_speaker(nudge)
     if not separator or not (asked or is_continue(nudge) or is_aside(nudge)):
         return heard
-    behind = ClientMessage(last.index, Draft(Message(Role.USER, (Text(nudge),))))
-    clean = replace(last, draft=replace(last.draft, message=replace_text(last.message, words)))
-    return replace(heard, body=(*heard.body[:-1], clean), behind=(behind, *heard.behind), speaker=asked)
+    end = len(words)
+    return replace(_take_off(heard, end, end + len(separator)), speaker=asked)
 
 
 def replace_text(message: Message, text: str) -> Message:

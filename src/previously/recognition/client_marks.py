@@ -23,6 +23,42 @@ _ASIDE = lazy_pattern(
     r"|\[?\s*pause (?:your|the) (?:role-?play|story)|### task:|create a concise,? .{0,40}title",
     re.IGNORECASE,
 )
+_SIDE_TASK = lazy_pattern(
+    r"\s*(?:you are an? (?:title generator|context summari[sz]ation agent"
+    r"|expert software engineer that generates concise\b.{0,40}\bcommit messages)"
+    r"|\*?\w+\*? summari[sz]e this partial conversation)",
+    re.IGNORECASE,
+)
+"""The beginning of prompts for a task beside a conversation: opencode's titles and summaries, aider's messages
+of commits and summaries."""
+
+_ATTACHED = lazy_pattern(
+    r"here are some read only files, provided for your reference\b|here are summaries of some files present in my git\b"
+    r"|i have \*added these files to the chat\*|i switched to a new code base\. please don't consider\b",
+    re.IGNORECASE,
+)
+"""The beginning of messages of the user in which aider shows files. The model's `Ok` stands behind each."""
+
+_COMPACTION = lazy_pattern(
+    r"\bCONTEXT CHECKPOINT COMPACTION\b|\bcreate a detailed summary of the [^\n]{0,40}\bso far\b"
+)
+"""Words with which Codex and Claude Code ask for a summary of their list, to go on from that."""
+
+_CONTINUED = lazy_pattern(r"\s*This session is being continued from a previous conversation\b")
+"""The beginning of the summary that Claude Code goes on from."""
+
+_SWITCHED = lazy_pattern(r"i switched to a new code base\b", re.IGNORECASE)
+"""The end of aider's examples, which are the same in every project."""
+
+_GLUED_RULES = lazy_pattern(r"\n\n# (?:\*SEARCH/REPLACE block\* \w+:|File editing rules:)\n")
+"""The heading of what aider puts behind the newest words of the user."""
+
+_ACKNOWLEDGED = lazy_pattern(r"ok\b[^\n]{0,80}", re.IGNORECASE)
+
+_DIRECTORY = lazy_pattern(
+    r"^[ \t*-]*(?:primary |current )?working directory:[ \t]*(?P<line>\S[^\n]*)|<cwd>(?P<tag>[^<\n]+)</cwd>",
+    re.IGNORECASE | re.MULTILINE,
+)
 _PAIR = lazy_pattern(
     r"\bnext reply in a fictional chat between ([^\n]{1,80}?) and ([^\n]{1,80}?)(?:\.|$)", re.IGNORECASE | re.MULTILINE
 )
@@ -67,6 +103,48 @@ def find_asked_speaker(text: str) -> str | None:
 def is_aside(text: str) -> bool:
     """Return whether a text asks for something beside the story: a summary, a title, what the user could say."""
     return _ASIDE.match(text.strip()) is not None
+
+
+def is_side_task(front: str) -> bool:
+    """Return whether a prompt is for a task beside a conversation: a title, a summary, the message of a commit."""
+    return _SIDE_TASK.match(front) is not None
+
+
+def is_compaction(text: str) -> bool:
+    """Return whether a client asks for a summary that takes the place of its list."""
+    return _COMPACTION.search(text) is not None
+
+
+def is_continuation(text: str) -> bool:
+    """Return whether a message is the summary that a client goes on from."""
+    return _CONTINUED.match(text) is not None
+
+
+def shows_files(text: str) -> bool:
+    """Return whether a client shows files in a message of the user, which it sends anew with every request."""
+    return _ATTACHED.match(text) is not None
+
+
+def ends_examples(text: str) -> bool:
+    """Return whether a message of the user says that what stands before it were examples."""
+    return _SWITCHED.match(text) is not None
+
+
+def find_glued_rules(text: str) -> int | None:
+    """Return where the rules begin that a client has put behind the words of the user."""
+    match = _GLUED_RULES.search(text)
+    return match.start() if match and match.start() else None
+
+
+def is_acknowledgement(text: str) -> bool:
+    """Return whether a reply only says that files were seen, as a client lets the model say."""
+    return _ACKNOWLEDGED.fullmatch(text.strip()) is not None
+
+
+def find_project(text: str) -> str | None:
+    """Return the folder that a client says it works in."""
+    match = _DIRECTORY.search(text)
+    return (match["line"] or match["tag"]).strip() if match else None
 
 
 def is_nudge(text: str) -> bool:

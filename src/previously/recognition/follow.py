@@ -51,18 +51,24 @@ class SortedList:
     seen: tuple[SeenNote, ...]
 
 
-def sort_notes(pieces: Sequence[ClientMessage], known: Collection[bytes], before: Sequence[SeenNote]) -> SortedList:
+def sort_notes(
+    pieces: Sequence[ClientMessage],
+    known: Collection[bytes],
+    before: Sequence[SeenNote],
+    attached: Collection[int] = (),
+) -> SortedList:
     """Tell notes from the story among system messages: what keeps its neighbours while the story goes on is part of it.
 
-    `known` are the match keys of the path, `before` the notes of the list before."""
+    `known` are the match keys of the path, `before` the notes of the list before, `attached` the places in the list of
+    messages that are notes in any case."""
     keys = [match_key(piece.message) for piece in pieces]
-    spoken = [piece.message.role is not Role.SYSTEM for piece in pieces]
+    spoken = [piece.message.role is not Role.SYSTEM and piece.index not in attached for piece in pieces]
     is_story = list(spoken)
     behind = sum(is_story)
     notes: list[tuple[int, int]] = []
     for at, story in enumerate(is_story):
         behind -= story
-        if not story and (keys[at] in known or behind > DEEP_NOTE):
+        if not story and pieces[at].index not in attached and (keys[at] in known or behind > DEEP_NOTE):
             is_story[at] = True
         elif not story:
             notes.append((at, behind))
@@ -75,7 +81,7 @@ def sort_notes(pieces: Sequence[ClientMessage], known: Collection[bytes], before
             one.key == keys[at] and (one.before, one.after) == (previous, following) and one.depth < depth
             for one in before
         )
-        if settled and following:
+        if settled and following and pieces[at].index not in attached:
             is_story[at] = True
         else:
             seen.append(SeenNote(keys[at], previous, following, depth))

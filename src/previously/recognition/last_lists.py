@@ -55,15 +55,19 @@ def select_story(client_list: ClientList, hashes: Sequence[int], last: LastList)
     places = [
         place
         for place, piece in enumerate(client_list.body)
-        if piece.message.role is not Role.SYSTEM or hashes[place] in known
+        if (piece.message.role is not Role.SYSTEM and piece.index not in client_list.attached) or hashes[place] in known
     ]
     return [hashes[place] for place in places], places
 
 
 def select_spoken(client_list: ClientList, hashes: Sequence[int]) -> list[int]:
-    """Return, of the hashes of a body, those of all but system messages."""
+    """Return, of the hashes of a body, those of all but system messages and files."""
     pieces = zip(client_list.body, hashes, strict=True)
-    return [hashed for piece, hashed in pieces if piece.draft.message.role is not Role.SYSTEM]
+    return [
+        hashed
+        for piece, hashed in pieces
+        if piece.draft.message.role is not Role.SYSTEM and piece.index not in client_list.attached
+    ]
 
 
 def find_overlap(last: LastList, hashes: Sequence[int]) -> tuple[int, int] | None:

@@ -15,6 +15,7 @@ from previously.core.errors import BadInput
 from previously.core.messages import Role
 from previously.core.path import OnPath
 from previously.recognition.choose_story import (
+    CHAT,
     MEMORY_MARK,
     Candidate,
     ClientRequest,
@@ -34,6 +35,9 @@ from previously.view.turn import BLOCK_BEGIN, remove_echoes
 MOST_HEADERS, MOST_STORIES, MOST_BRANCHES = 64, 4, 16
 """Stories that hold some of a list and are asked whose they are, those of them that are looked at, and branches of
 each: the store ranks them, so that the right one is nearly always the first; the rest bounds the work."""
+
+MOST_NAMES = 8_192
+"""Ids of clients that are remembered with their stories: a megabyte or two."""
 
 RECENT_TURN = 64
 """Messages that one turn may have for its first one to be found: an agent's turn with many calls."""
@@ -95,6 +99,8 @@ class StoryFinder:
 
     def __init__(self, last_lists: LastLists[StoryKey]) -> None:
         self._last_lists = last_lists
+        self._names: dict[tuple[str, str], str] = {}
+        """The stories that clients know by their ids, each with the name it had last."""
 
     def find_near(self, request: ClientRequest) -> NearStory[StoryKey] | None:
         """Return the branch whose list before shares the newest messages with this one; none where a name decides."""
@@ -106,12 +112,15 @@ class StoryFinder:
         """Return the branch that the list belongs to, if there is one; `near` is tried first."""
         if request.story:
             info = tables.stories.named(request.owner, request.story)
+            if info is None and request.adopts:
+                info = self._find_known(tables, request.owner, request.story)
             if info and not request.is_of(tables.stories.kept(info.key, "header")):
                 if info.active.messages or not request.user:
                     raise BadInput("The story of that name is another user's.")
                 info = None  # it was made, and the process ended before it was written down whose it is
-            if info or not request.adopts:
-                return self._match_near(tables, request, info.key, info.name, info.active.name) if info else None
+            match = self._match_near(tables, request, info.key, info.name, info.active.name) if info else None
+            if not request.adopts or (match and (request.trusts_id or match.candidate.is_this)):
+                return match
         if not request.client_list.body:
             return None
         if near:
@@ -119,6 +128,17 @@ class StoryFinder:
             if match.candidate.is_this and not match.candidate.change.fork:
                 return match
         return self._find_held(tables, request)
+
+    def _find_known(self, tables: Tables, owner: str, chat: str) -> StoryInfo | None:
+        """Return the story that a client knows by an id: where it was last, else among all."""
+        info = tables.stories.named(owner, self._names.get((owner, chat), ""))
+        if info is None or parse_header(tables.stories.kept(info.key, "header")).get(CHAT) != chat:
+            info = tables.stories.known_by(owner, CHAT, chat)
+        if info:
+            if len(self._names) >= MOST_NAMES:
+                self._names.clear()
+            self._names[owner, chat] = info.name
+        return info
 
     def _find_held(self, tables: Tables, request: ClientRequest) -> BranchMatch | None:
         """Return the best of the stories that hold some messages of a list."""

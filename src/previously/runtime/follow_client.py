@@ -95,7 +95,10 @@ class ClientFollower:
     ) -> None:
         """Put a reply where it belongs, the first of several on the path, and the others beside it. Nothing is put
         behind a message that has left the path meanwhile. `also` is written together with it. `at`: when it came, if
-        that is not now."""
+        that is not now. A summary that the client goes on from is none: its next list shows it."""
+        if place.ask is Ask.COMPACTION:
+            await self.unanswered(place, also)
+            return
         attributes = Attributes(at=at or time_at(), extra=PARTIAL if partial else {})
         drafts = [Draft(replace(reply, witnesses=place.witnesses), attributes) for reply in replies]
         try:
@@ -169,9 +172,10 @@ class ClientFollower:
         planned, created = await self._store.read(request.owner, read), False
         if isinstance(planned, str):
             ask = request.ask or infer_ask(request.client_list, streams=request.streams, known_last=False)
-            if ask is Ask.ASIDE or not request.creates:
+            if ask in (Ask.ASIDE, Ask.COMPACTION) or not request.creates:
                 return None
-            info, created = await self._store.create_story(request.owner, request.story or planned, at=time_at()), True
+            name = planned if request.is_titled else request.story or planned
+            info, created = await self._store.create_story(request.owner, name, at=time_at()), True
             planned = await self._store.read(
                 request.owner, lambda tables: _plan(tables, self._finder.match_new(tables, request, info), request)
             )

@@ -28,6 +28,7 @@ from previously.runtime.view_recipes import (
     is_same_view,
     render_terms,
 )
+from previously.view.agent import leave_out_outputs
 from previously.view.build import Material, ViewRequest, build_view, fills_room
 from previously.view.epoch import Epoch
 from previously.view.memory import Remembered
@@ -192,15 +193,21 @@ def _read(moment: StoryMoment, asked: ViewRequest, earlier: EarlierView) -> _Rea
     front = snapshot.path(0, OPENING_MESSAGES - 1)
     unfolded = max(0, min(remembered + 1, snapshot.messages - tail))
 
-    def count_tokens(item: OnPath) -> int:
-        is_shown = reader.witnessed(item) and not item.entry.attributes.hidden
-        return message_tokens(item.entry.message, counter) if is_shown else 0
-
     begin = min(earlier.epoch.first, unfolded) if earlier.epoch else unfolded
+
+    def count_tokens(item: OnPath) -> int:
+        if not reader.witnessed(item) or item.entry.attributes.hidden:
+            return 0
+        # What no memory tells is shown to an agent with notes for its outputs, if need be.
+        noted = asked.for_agent and item.position >= unfolded
+        return message_tokens(leave_out_outputs(item.entry.message) if noted else item.entry.message, counter)
+
     if fills_room(asked):  # older messages may fill what is left of the budget; hidden ones would be read for nothing
         begin = max(0, min(begin, snapshot.messages - MOST_READ))
     most = MOST_READ if reader.name else snapshot.messages
     newest = read_newest(snapshot, begin, asked.budget_tokens, count_tokens, most)
+    if asked.for_agent:
+        newest = [item for item in newest if item.position >= asked.shown_from]
     requests = _read_requests(snapshot, newest, earlier) if asked.for_agent else ()
     has_lore = bool(lore and lore.index.entries)
     material = Material(

@@ -78,7 +78,7 @@ class Proxy:
             on_report=self.metrics.count_folds,
             on_failure=self.metrics.failed_folds.add,
         )
-        commands = Commands(self.memory_of, self.recognising, options.deadline_s)
+        commands = Commands(self.memory_of, self.recognising, options.deadline_s, self.turns.absences)
         self.passthrough = Passthrough(self.upstream)
         self.chat = Chat(self.upstream, self.turns, self.folds, commands, self.metrics, self.passthrough)
         self.stopping = False
@@ -203,7 +203,7 @@ def make_routes(proxy: Proxy) -> list[BaseRoute]:
         ),
         _make_route("/v1/{path:path}", proxy.passthrough, "GET", "POST", "PUT", "PATCH", "DELETE"),
         make_metrics_route(proxy.metrics),
-        *make_page_routes(proxy.memory_of),
+        *make_page_routes(proxy.memory_of, proxy.turns.absences),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Folds beside the chat: when nobody waits for an answer, one story at a time.
+"""Folds beside the chat: when nobody waits for an answer, or nobody has to wait longer for it; one story at a time.
 
 A user's request never waits for a fold. Where the upstream works on one request at a time, a fold that is under way is
 given up when a user asks, and begun again later: nothing of it was kept, nothing is lost. With the built-in writer
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,10 @@ from previously.server.upstream import Facts
 from previously.story.story import Story
 
 log = logging.getLogger("previously.server")
+
+PATIENCE_S = 5.0
+"""Seconds that a story waits for a moment in which nobody waits for an answer: an agent at work asks again as soon as
+it is answered, for hours."""
 
 RETRY_S = 30.0
 """Seconds that a story rests whose fold failed: whatever was wrong, asking at once would find it again."""
@@ -105,12 +110,20 @@ class BackgroundFolds:
                 self._waiting.setdefault((owner, name))
 
     async def _wait_until_idle(self) -> None:
-        """Wait until nobody has waited for an answer for a while."""
+        """Wait until nobody has waited for an answer for a while; not for long where a fold holds up nobody."""
+        end = time.monotonic() + PATIENCE_S
         while True:
-            await self._free.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if self._holds_up else max(0.0, end - time.monotonic())):
+                    await self._free.wait()
             await asyncio.sleep(self._idle_s)
-            if self._free.is_set():
+            if self._free.is_set() or (time.monotonic() >= end and not self._holds_up):
                 return
+
+    @property
+    def _holds_up(self) -> bool:
+        """True if a user may wait for a fold: both use an upstream that works on one request at a time."""
+        return self._yields and any(self._facts(model).is_single for model, _ in self._last.values())
 
     async def _fold(self, owner: str, name: str) -> bool:
         """Fold a story until nothing is due; False if it was given up for a user."""

@@ -221,7 +221,12 @@ class Chat:
 
 
 def make_memory_headers(turn: ChatTurn) -> list[Header]:
-    state = b"unsaved" if turn.unsaved else b"degraded" if turn.degraded else b"on" if turn.place else b"off"
+    if turn.unsaved or turn.degraded:
+        state = b"unsaved" if turn.unsaved else b"degraded"
+    elif turn.without_room:
+        state = b"off; reason=no-room"
+    else:
+        state = b"on" if turn.place else b"off"
     story = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
     return [(b"x-previously-memory", state), *story]
 

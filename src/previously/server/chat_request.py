@@ -11,23 +11,27 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
+from pathlib import PureWindowsPath
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from previously.core.errors import BadInput
 from previously.core.exact_names import is_walled_name, make_story_key, make_user_key, make_walled_name
 from previously.core.json_values import kind, parse_json
-from previously.core.messages import Draft, Role, clean_draft
+from previously.core.messages import Draft, Message, Role, ToolCall, ToolResult, clean_draft
 from previously.core.recent_values import RecentValues
+from previously.folds.conversation.pins import read_user_words
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
-from previously.recognition.client_marks import ChatNames, is_nudge
+from previously.recognition.client_marks import ChatNames, find_project, is_nudge, is_side_task, shows_files
 from previously.recognition.commands import Command, parse_command
+from previously.text.cuts import clip
 from previously.wire.interface import CHAT, Interface, Raw
 
 STORY_HEADERS = (
     "x-previously-story", "x-openwebui-chat-id", "x-sm-conversation-id", "x-opencode-session", "x-session-id",
-    "x-litellm-trace-id", "conversation_id", "session_id",
+    "x-claude-code-session-id", "thread-id", "session-id", "x-litellm-trace-id", "conversation_id", "session_id",
 )  # fmt: skip
 """Headers by which clients name a conversation; the first that is there counts."""
 
@@ -35,6 +39,9 @@ STORY_FIELDS = (
     "previously_story", "story", "session_id", "conversation_id", "chat_id", "thread_id", "thread", "trace_id",
 )  # fmt: skip
 """The same in `metadata`."""
+
+SHARED = frozenset({"x-claude-code-session-id"})
+"""Those that an agent's helpers send too, each with a list of its own."""
 
 NAMING = frozenset({"x-previously-story", "previously_story", "story"})
 """Those by which a person names a story; the others are ids that a client has made."""
@@ -51,6 +58,15 @@ _TYPES = {
 }
 _LONGEST_CAST = 60
 """Characters of those who are named in the name of a new story: a time and some letters stand beside them."""
+
+_LONGEST_WORDS, _LONGEST_FOLDER = 60, 30
+"""Characters of the user's words and of the project's folder in the name of a new story: they fit a line of a list."""
+
+_FEWEST_LETTERS = 12
+"""Words that are shorter ("hi", "go on") are said in many stories: the time stands beside them."""
+
+_FIRST = 8
+"""Messages among which a client tells the folder it works in."""
 
 
 DRAFT_BYTES = 500
@@ -84,6 +100,10 @@ class ChatRequest:
     story: str | None
     named: bool
     """True if somebody gave the story its name; else that is an id of the client's."""
+    titled: bool
+    """True if that id is no name for a new story."""
+    shares_id: bool
+    """True if other conversations may have the same id."""
     ask: Ask | None
     history: int | None
     """The length of the client's history, where it says so."""
@@ -97,19 +117,44 @@ class ChatRequest:
             raise BadInput("The story of that name is another user's.")
         adopts = story is not None and not self.named
         return ClientRequest(
-            owner, self.client_list, self.streams, story, self.ask, self.history, self.user, adopts=adopts
+            owner,
+            self.client_list,
+            self.streams,
+            story,
+            self.ask,
+            self.history,
+            self.user,
+            adopts=adopts,
+            shares_id=self.shares_id,
+            is_titled=self.titled and not self.client_list.names.all,
         )
 
     def make_story_name(self) -> str:
-        """Return a name for a new story: who is in it and when it began, and some letters, since no two may have the
-        same name."""
+        """Return a name for a new story: the project and the first words of the user; in a role-play, who is in it and
+        when it began, and some letters, since no two may have the same name."""
         names = self.client_list.names
-        who = ", ".join(names.members) or names.character or "Chat"
-        who = (
-            " ".join("".join(letter if letter.isprintable() else " " for letter in who).split())[:_LONGEST_CAST]
-            or "Chat"
-        )
-        return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"
+        who = ", ".join(names.members) or names.character or ""
+        who = _make_plain(who)[:_LONGEST_CAST]
+        if not who and (words := self._name_by_words()):
+            return words
+        return f"{who or 'Chat'} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"
+
+    def _name_by_words(self) -> str:
+        """Return the folder of the project, where the client tells it, and the first words of the user."""
+        said = next((words for piece in self.client_list.body if (words := _read_first_line(piece.message))), "")
+        words = _shorten(said, _LONGEST_WORDS)
+        if words and len(words) < _FEWEST_LETTERS:
+            words = f"{words} {datetime.now():%Y-%m-%d %H:%M}"
+        texts = (draft.message.text for draft in self.drafts if draft.message.role is not Role.ASSISTANT)
+        project = next((folder for text in islice(texts, _FIRST) if (folder := find_project(text))), "")
+        folder = _shorten(PureWindowsPath(project).name, _LONGEST_FOLDER)
+        return f"{folder}: {words}" if folder and words else words
+
+    @property
+    def calls_tools(self) -> bool:
+        """True if the list shows that a tool was called: whoever could call some may still only talk."""
+        parts = (part for piece in reversed(self.client_list.body) for part in piece.message.parts)
+        return any(isinstance(part, ToolCall | ToolResult) for part in parts)
 
 
 def parse_chat_request(body: bytes, headers: Mapping[str, str], interface: Interface = CHAT) -> ChatRequest:
@@ -130,7 +175,13 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         ask = Ask.ASIDE
     elif ask is Ask.CONTINUE and not client_list.ends_in_a_reply:
         ask = Ask.TURN  # there is no reply to go on with
-    if ask is None and _is_sillytavern(headers) and is_lone_task(client_list, streams=streams):
+    story, source = _find_story(fields, headers, meta)
+    named = source in NAMING
+    if ask is None and client_list.compacts:
+        ask = Ask.COMPACTION
+    if (ask is None and _is_sillytavern(headers) and is_lone_task(client_list, streams=streams)) or (
+        ask is None and not named and _is_beside(fields, client_list, known=story is not None)
+    ):
         ask = Ask.ASIDE
     last = next((draft.message for draft in reversed(drafts) if _is_said(draft)), drafts[-1].message)
     return ChatRequest(
@@ -144,7 +195,10 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         streams,
         _find_answer_tokens(fields),
         make_user_key(interface.find_user(fields)),
-        *_find_story(fields, headers, meta),
+        story,
+        named,
+        bool(source) and not named,
+        source in SHARED,
         ask,
         _count_history(meta),
     )
@@ -202,8 +256,8 @@ def _find_names(meta: Mapping[str, Any]) -> ChatNames:
 
 def _find_story(
     fields: Mapping[str, Any], headers: Mapping[str, str], meta: Mapping[str, Any]
-) -> tuple[str | None, bool]:
-    """Return the name of a story, or the client's id for it; and whether it is a name."""
+) -> tuple[str | None, str]:
+    """Return the name of a story, or the client's id for it; and which header or field of metadata it stands in."""
     metadata = fields.get("metadata")
     beside = metadata if isinstance(metadata, dict) else {}
     given: list[tuple[str, Any]] = [(name, _decode_header(headers.get(name, ""))) for name in STORY_HEADERS]
@@ -212,8 +266,8 @@ def _find_story(
     given.append(("", _find_chat_id(meta)))
     for name, value in given:
         if value and isinstance(value, str):
-            return make_story_key(value), name in NAMING
-    return None, False
+            return make_story_key(value), name
+    return None, ""
 
 
 def _find_chat_id(meta: Mapping[str, Any]) -> str | None:
@@ -236,6 +290,22 @@ def _decode_header(value: str) -> str:
         return value if decoded == given else decoded.decode(errors="surrogateescape")
 
 
+def _read_first_line(message: Message) -> str:
+    """Return the first line that the user says in a message."""
+    if message.role is not Role.USER or shows_files(message.text):
+        return ""
+    return next((line.strip(' \t"') for line in read_user_words(message).splitlines() if line.strip(' \t"')), "")
+
+
+def _shorten(text: str, most: int) -> str:
+    return clip(_make_plain(text), most)
+
+
+def _make_plain(text: str) -> str:
+    """Return a text as a name can have it: in one line, with nothing that cannot be seen."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
 def _is_said(draft: Draft) -> bool:
     """Return whether a message is somebody's, and not there to steer the answer."""
     return draft.message.role is not Role.SYSTEM and not is_nudge(draft.message.text)
@@ -252,6 +322,33 @@ def _find_answer_tokens(fields: Mapping[str, Any]) -> int | None:
         if type(value) is int and 0 < value < 2**40:
             return value
     return None
+
+
+def _is_beside(fields: Mapping[str, Any], client_list: ClientList, *, known: bool) -> bool:
+    """Return whether a request without history is no part of a conversation, or not yet: a title, a summary of the
+    whole as data, a check whether the model answers at all; or a single question with an instruction, unless the client
+    has told the id of a conversation (`known`). Where it goes on, the next list shows it."""
+    if any(piece.message.role is Role.ASSISTANT for piece in client_list.body):
+        return False
+    if _find_answer_tokens(fields) == 1:
+        return True
+    if fields.get("tools"):
+        return False
+    if asks_for_json(fields) or any(is_side_task(piece.message.text) for piece in client_list.front):
+        return True
+    streams = fields.get("stream") is True
+    return not known and bool(client_list.front) and is_lone_task(client_list, streams=streams)
+
+
+def asks_for_json(fields: Mapping[str, Any]) -> bool:
+    """Return whether an answer is wanted in a form that a program reads."""
+    text, config = fields.get("text"), fields.get("output_config")
+    formats = (
+        fields.get("response_format"),
+        text.get("format") if isinstance(text, dict) else None,
+        config.get("format") if isinstance(config, dict) else None,
+    )
+    return any(isinstance(form, dict) and str(form.get("type", "")).startswith("json") for form in formats)
 
 
 def _is_sillytavern(headers: Mapping[str, str]) -> bool:

@@ -17,6 +17,7 @@ from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask
 from previously.recognition.commands import COMMANDS, MARK, Command
 from previously.runtime.follow_client import ClientFollower
+from previously.server.absences import Absences
 from previously.server.chat_request import ChatRequest
 from previously.story.story import Story
 from previously.view.view import Section, View
@@ -31,9 +32,14 @@ class Commands:
     """Answers commands."""
 
     def __init__(
-        self, memory_of: Callable[[str], Memory], recognising: ClientFollower, deadline_s: float = 2.0
+        self,
+        memory_of: Callable[[str], Memory],
+        recognising: ClientFollower,
+        deadline_s: float,
+        absences: Absences,
     ) -> None:
         self._memory_of = memory_of
+        self._absences = absences
         self._recognising = recognising
         self._deadline_s = deadline_s
 
@@ -59,6 +65,8 @@ class Commands:
         if place is None:
             return NO_STORY
         story = await self._memory_of(owner).story(place.name, create=False)
+        if command.name == "why" and (sentence := self._absences.describe(owner, place.name)):
+            return sentence
         return await _ANSWERS[command.name](story, command.argument)
 
 

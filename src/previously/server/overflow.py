@@ -13,7 +13,7 @@ from typing import Any
 from previously.core.model_io import FailureKind
 from previously.folds.conversation.pins import find_newest_request
 from previously.server.chat_request import ChatRequest
-from previously.server.upstream_messages import ANSWER_TOKENS, RESERVE, find_budget
+from previously.server.upstream_messages import ANSWER_TOKENS, RESERVE, find_answer_share, find_budget
 from previously.wire.errors import collect_error_words, find_counted_tokens, find_named_window, judge_failure
 from previously.wire.interface import Interface, Raw
 from previously.wire.model_call import parse_body
@@ -74,8 +74,10 @@ def shrink_budget(request: ChatRequest, overflow: Overflow, sent_tokens: int) ->
 def compute_window(request: ChatRequest, budget_tokens: int) -> int:
     """Return the window in which there is just that much room."""
     answer = request.answer_tokens or ANSWER_TOKENS
-    window = (budget_tokens + answer) * RESERVE // (RESERVE - 1)
-    return window if answer <= window // 2 else budget_tokens * 2 * RESERVE // (RESERVE - 2)
+    window, share = (budget_tokens + answer) * RESERVE // (RESERVE - 1), find_answer_share(request)
+    return (
+        window if answer <= window // share else budget_tokens * share * RESERVE // (share * RESERVE - RESERVE - share)
+    )
 
 
 def remove_media(raws: Sequence[Raw], interface: Interface) -> list[Raw]:

@@ -28,6 +28,7 @@ from previously.core.messages import Message, Text, Thinking, ToolCall, ToolResu
 from previously.core.path import Span
 from previously.core.patterns import lazy_pattern
 from previously.core.versions import Version
+from previously.server.absences import Absences
 from previously.server.guard import get_caller, make_page_headers
 from previously.server.logs import get_note
 from previously.storage.store import StoryInfo
@@ -87,9 +88,9 @@ def render_stories_page(stories: Sequence[tuple[StoryInfo, str]], owner: str) ->
     return _page("Stories", tag("h1", "Stories"), tag("p", "Those of ", tag("bdi", owner), ".", class_="faint"), listed)
 
 
-def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version]) -> str:
+def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version], absence: str = "") -> str:
     """Return the page of one story: the view that was made of it last, None if none is known, and its versions, the
-    oldest first."""
+    oldest first. `absence` says why its newest turn had no memory."""
     about = f"{_counted(info.active.messages, 'message')} on branch "
     about_branches = f", {_counted(info.branches, 'branch', 'branches')} in all."
     name = show_name(info.name)
@@ -98,6 +99,7 @@ def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version]
         tag("p", tag("a", "All stories", href="/")),
         tag("h1", tag("bdi", name)),
         tag("p", about, tag("bdi", info.active.name), about_branches, class_="faint"),
+        *([tag("p", absence)] if absence else []),
         tag("h2", "What the model saw last"),
         *(
             _view(view)
@@ -252,7 +254,7 @@ def _counted(number: int, noun: str, plural: str = "") -> str:
 HEADERS = dict(make_page_headers(STYLE))
 
 
-def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
+def make_page_routes(memory_of: Callable[[str], Memory], absences: Absences) -> list[Route]:
     """Return the routes of the list of stories and of one story. `memory_of` gives the stories of an owner."""
 
     async def stories(request: Request) -> HTMLResponse:
@@ -270,7 +272,8 @@ def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
         return _sent(render_stories_page(listed, owner))
 
     async def story(request: Request) -> HTMLResponse:
-        memory = memory_of(get_caller(request.scope).owner)
+        owner = get_caller(request.scope).owner
+        memory = memory_of(owner)
         try:
             wanted = int(request.path_params["number"])
             infos = [info for info in await memory.stories() if info.key.story == wanted]
@@ -278,7 +281,8 @@ def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
                 return _sent(render_message_page("Not found", "There is no such story here."), 404)
             get_note(request.scope).story = wanted
             opened = await memory.story(infos[0].name, create=False)
-            return _sent(render_story_page(infos[0], await opened.last_view(), await opened.log()))
+            absence = absences.describe(owner, infos[0].name)
+            return _sent(render_story_page(infos[0], await opened.last_view(), await opened.log(), absence))
         except BadInput:
             return _sent(render_message_page("Not found", "There is no such story here."), 404)  # forgotten meanwhile
         except PreviouslyError:

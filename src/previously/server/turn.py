@@ -17,18 +17,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from previously.app import Memory
-from previously.core.errors import BadInput, PreviouslyError, StoreProblem
+from previously.core.errors import BadInput, BudgetTooSmall, PreviouslyError, StoreProblem
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, clean_draft
+from previously.core.tokens import ESTIMATE
 from previously.recognition.client_list import ClientList
 from previously.runtime.find_story import ClientPlace
 from previously.runtime.follow_client import Also, ClientFollower
 from previously.runtime.late_turns import bring_in, shows_newest_only
+from previously.server.absences import Absences
 from previously.server.admission import Admission, Place
 from previously.server.chat_request import ChatRequest
 from previously.server.overflow import Overflow, compute_window, remove_media, shrink_budget
 from previously.server.pending_turns import PendingKey, PendingTurns
 from previously.server.upstream import UNKNOWN_WINDOW_TOKENS
-from previously.server.upstream_messages import UpstreamViews, count_sent_tokens, cut_client_list, find_budget
+from previously.server.upstream_messages import (
+    UpstreamViews,
+    count_sent_tokens,
+    cut_client_list,
+    find_budget,
+    fit_client_list,
+    write_tools,
+)
 from previously.story.story import Story
 from previously.view.turn import remove_echoes
 from previously.view.view import View
@@ -69,6 +78,8 @@ class ChatTurn:
     story: Story | None = None
     view: View | None = None
     degraded: bool = False
+    without_room: bool = False
+    """True if tools and prompts leave no room for memory."""
     unsaved: bool = False
     """True if nothing has kept what the user said: neither the store nor the pending turns."""
     pending: PendingKey | None = None
@@ -114,6 +125,7 @@ class ChatTurns:
         """Held for the longer steps of a turn that has no place at memory: where many come at once, those who have one
         go on after each step, not after all."""
         self._views = UpstreamViews(memory_of)
+        self.absences = Absences()
         self.unsaved = False
         """True from a turn that nothing has kept until one can be kept again."""
 
@@ -123,21 +135,23 @@ class ChatTurns:
         """Keep what the user said and make the view; without memory where that takes too long or fails. `key` is the
         client's own, for asking the upstream about its window; `arrived` is when the request was whole, if not now."""
         turn = ChatTurn(owner, request, request.messages)
-        window = await self._window_of(request.model, key) or UNKNOWN_WINDOW_TOKENS
-        budget = find_budget(request, window)
+        known = await self._window_of(request.model, key)
+        budget = find_budget(request, known or UNKNOWN_WINDOW_TOKENS)
         end = (time.monotonic() if arrived is None else arrived) + self._deadline_s
         place = await self._admission.enter(end)
         if place is None:
             turn.degraded = True
             log.warning("A turn goes on without memory: too many begin at once")
         else:
-            await self._begin(turn, window, budget, end, place)
+            await self._begin(turn, known, end, place)
         if turn.degraded:
             async with self.step:
                 turn.messages = cut_client_list(request, budget)
                 if turn.place is None:
                     turn.aside = self._start(self._set_aside(turn))
                 await asyncio.sleep(0)
+        elif turn.without_room:
+            turn.messages = fit_client_list(request, known, budget)
         if turn.aside is not None:
             await asyncio.wait({turn.aside}, timeout=self._deadline_s)
             turn.unsaved = turn.pending is None
@@ -145,21 +159,22 @@ class ChatTurns:
             self.unsaved = turn.unsaved
         return turn
 
-    async def _begin(self, turn: ChatTurn, window: int, budget: int, end: float, place: Place) -> None:
+    async def _begin(self, turn: ChatTurn, known: int | None, end: float, place: Place) -> None:
         """Follow a turn and make its view until that time. Its place is given back when both have ended: the first goes
         on behind the time of the turn."""
-        owner, request = turn.owner, turn.request
+        owner, request, window = turn.owner, turn.request, known or UNKNOWN_WINDOW_TOKENS
+        budget = find_budget(request, window)
         following = self._start(self._follow(owner, request))
         try:
             async with asyncio.timeout_at(end - time.monotonic() + asyncio.get_running_loop().time()):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    if turn.place.created and request.body.get("tools") and not request.client_list.names.all:
+                    if request.calls_tools and not request.client_list.names.all:
                         await self._views.set_agent_preset(owner, turn.place.name)
-                    turn.degraded = not await self._show(turn, turn.place, window, budget)
+                    turn.without_room = not await self._show(turn, turn.place, window, budget)
                 else:
                     beside = await self._recognising.find(request.client_request(owner))
-                    turn.messages = await self._views.make_view_beside(owner, request, beside, budget)
+                    turn.messages = await self._views.make_view_beside(owner, request, beside, known, budget)
         except BadInput:
             raise
         except TimeoutError:
@@ -188,7 +203,7 @@ class ChatTurns:
                     window = compute_window(request, budget)
                     shown = await self._show(turn, turn.place, window, budget, recalled=False)
         if not shown:
-            turn.degraded = turn.degraded or turn.place is not None
+            turn.without_room = turn.without_room or turn.place is not None
             turn.messages = cut_client_list(request, budget)
         turn.view = None  # what goes out is less than that
         turn.messages = remove_media(turn.messages, request.interface)
@@ -198,11 +213,16 @@ class ChatTurns:
     async def _show(
         self, turn: ChatTurn, place: ClientPlace, window: int, budget: int, *, recalled: bool = True
     ) -> bool:
-        """Put the view of a story into a turn; False if there is none to be had."""
+        """Put the view of a story into a turn; False if there is no room for one."""
         turn.story = await self._views.open_story(turn.owner, place.name, window)
-        shown = await self._views.make_view(turn.story, turn.owner, turn.request, place, budget, recalled=recalled)
-        if shown is None:
+        try:
+            shown = await self._views.make_view(turn.story, turn.owner, turn.request, place, budget, recalled=recalled)
+        except BudgetTooSmall as error:
+            if self.absences.get(turn.owner, place.name) is None:
+                log.warning("Turns of a story go on without memory: %s", error)
+            self.absences.keep(turn.owner, place.name, error)
             return False
+        self.absences.forget(turn.owner, place.name)
         turn.view, turn.messages = shown.view, shown.messages
         self._start(shown.afterwards())
         return True
@@ -284,7 +304,8 @@ class ChatTurns:
         counted = (reply.usage or {}).get("prompt_tokens")
         if turn.story is None or turn.view is None or type(counted) is not int or counted <= 0:
             return None
-        if counted < turn.view.tokens * TRUNCATED_SHARE and turn.view.tokens > LEAST_JUDGED_TOKENS:
+        said = turn.view.tokens - ESTIMATE.tokens(write_tools(turn.request))  # some servers count no tools
+        if counted < said * TRUNCATED_SHARE and said > LEAST_JUDGED_TOKENS:
             log.warning(
                 "The upstream read %d tokens of about %d: it seems to cut prompts; give it a larger window, or tell "
                 "its real one with --window.",

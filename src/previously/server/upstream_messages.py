@@ -22,9 +22,11 @@ from previously.app import Memory
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Message, Role, Text, ToolResult
 from previously.core.pairing import find_units
+from previously.core.patterns import lazy_pattern
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.conversation.pins import find_newest_request
+from previously.folds.conversation.pins import find_newest_request, find_rules
 from previously.recognition.client_list import ClientMessage
+from previously.recognition.client_marks import find_project
 from previously.recognition.commands import find_command_messages
 from previously.recognition.undo_postprocessing import split_single_text
 from previously.runtime.find_story import ClientPlace
@@ -39,6 +41,9 @@ log = logging.getLogger("previously.server")
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
+_PIN_FORM = lazy_pattern(r"\s*[#<]")
+"""The beginning of a heading or of a block."""
+
 ALWAYS_IN_FRONT = 2**30
 """As the depth of a note: more messages than any tail has."""
 
@@ -48,6 +53,11 @@ than that. And for how many stories, since each handle holds its settings and it
 
 ANSWER_TOKENS = 1_024
 """The part of the window that is left for an answer where the client does not say: a long reply of a chat."""
+
+MOST_ANSWER, MOST_WORK = 2, 8
+"""One part in so many of a window is the most that is left for an answer: of a chat; of an agent, which asks for as
+much as its model can ever write and mostly writes a call or a few lines. An eighth of 32,000 tokens is a file of
+12 KB."""
 
 RESERVE = 32
 """One part in so many of a window is left free: what is estimated may be a little too low."""
@@ -76,6 +86,8 @@ class UpstreamViews:
     def __init__(self, memory_of: Callable[[str], Memory]) -> None:
         self._memory_of = memory_of
         self._stories: OrderedDict[tuple[str, str], tuple[Story, int | None, float]] = OrderedDict()
+        self._agents: OrderedDict[tuple[str, str], None] = OrderedDict()
+        """Stories whose preset was looked at, since their clients call tools."""
         self._kept: OrderedDict[tuple[str, str], frozenset[int]] = OrderedDict()
         """For each story the positions of the messages that had to be kept before the tail of the last view."""
 
@@ -90,56 +102,72 @@ class UpstreamViews:
         return story
 
     async def set_agent_preset(self, owner: str, name: str) -> None:
-        """Give a new story whose client sends tools the preset of agents, unless one was chosen."""
+        """Give a story whose client calls tools the preset of agents, unless one was chosen."""
+        if (owner, name) in self._agents:
+            return
         memory = self._memory_of(owner)
-        if not memory.has_set("preset"):
-            await (await memory.story(name, create=False)).set(["preset=agent"])
+        story = await memory.story(name, create=False)
+        if not memory.has_set("preset") and "preset" not in await story.settings():
+            await story.set(["preset=agent"])
+            self._stories.pop((owner, name), None)
+        _remember(self._agents, (owner, name), None)
 
     async def make_view(
         self, story: Story, owner: str, request: ChatRequest, place: ClientPlace, budget: int, *, recalled: bool = True
-    ) -> UpstreamView | None:
-        """Return the view of a story; None if there is no room for one. Without `recalled`, what the user said stays as
-        it is."""
+    ) -> UpstreamView:
+        """Return the view of a story; `BudgetTooSmall` if there is no room for one. Without `recalled`, what the user
+        said stays as it is."""
         names = request.client_list.names
         speaker = names.character or "" if len(names.members) > 1 else ""
         known = self._kept.get((owner, place.name), frozenset())
         needed = [number for number, position in enumerate(place.positions) if position in known]
-        try:
-            for _ in range(MOST_TRIES):
-                kept, furniture = needed, make_furniture(request, place, needed)
-                view, afterwards = await story.view_at_once(budget, furniture=furniture, speaker=speaker)
-                needed = _find_needed(view, place, request)
-                if needed == kept:
-                    break
-        except BudgetTooSmall as error:
-            log.warning("A turn goes on without memory: %s", error)
-            return None
+        for _ in range(MOST_TRIES):
+            kept, furniture = needed, make_furniture(request, place, needed)
+            view, afterwards = await story.view_at_once(
+                budget, furniture=furniture, speaker=speaker, shown_from=min(place.positions, default=0)
+            )
+            needed = _find_needed(view, place, request)
+            if needed == kept:
+                break
         _remember(self._kept, (owner, place.name), frozenset(place.positions[number] for number in kept))
         return UpstreamView(view, compose_messages(view, request, place, kept, recalled=recalled), afterwards)
 
     async def make_view_beside(
-        self, owner: str, request: ChatRequest, place: ClientPlace | None, budget: int
+        self, owner: str, request: ChatRequest, place: ClientPlace | None, window: int | None, budget: int
     ) -> list[Raw]:
         """Return the messages for a request beside a story: the story's view where the list shows what is known, else
-        as much of the client's list as there is room for."""
+        as much of the client's list as there is room for in a window that is known."""
         if place:
             story = await self.open_story(owner, place.name)
             with suppress(BudgetTooSmall):
                 view = await story.view(budget, furniture=make_furniture(request, place), aside=True)
                 return compose_messages(view, request, place)
-        return cut_client_list(request, budget)
+        return fit_client_list(request, window, budget)
 
 
 def find_budget(request: ChatRequest, window_tokens: int) -> int:
     """Return how much of a window there is for what goes upstream."""
-    answer = min(request.answer_tokens or ANSWER_TOKENS, window_tokens // 2)
+    answer = min(request.answer_tokens or ANSWER_TOKENS, window_tokens // find_answer_share(request))
     return window_tokens - answer - window_tokens // RESERVE
+
+
+def find_answer_share(request: ChatRequest) -> int:
+    """Return the part of a window, one in so many, that an answer is left at most."""
+    return MOST_WORK if request.body.get("tools") else MOST_ANSWER
+
+
+def fit_client_list(request: ChatRequest, window_tokens: int | None, budget: int) -> list[Raw]:
+    """Return the client's list as it came, or cut where the window is known and too small for it."""
+    as_it_came = [request.messages[at] for at in _list_theirs(request)]
+    if window_tokens is None:
+        return as_it_came
+    fits = count_sent_tokens(request, as_it_came) <= window_tokens - window_tokens // RESERVE
+    return as_it_came if fits else cut_client_list(request, budget)
 
 
 def cut_client_list(request: ChatRequest, budget: int) -> list[Raw]:
     """Return as much of the client's list as there is room for."""
-    ours = find_command_messages([draft.message for draft in request.drafts])
-    theirs = [at for at in range(len(request.messages)) if at not in ours]
+    theirs = _list_theirs(request)
     messages = [request.drafts[at].message for at in theirs]
     room = budget - ESTIMATE.tokens(write_tools(request))
 
@@ -148,6 +176,12 @@ def cut_client_list(request: ChatRequest, budget: int) -> list[Raw]:
 
     kept = choose_messages(messages, count, room, begins_with_user=request.interface.begins_with_user)
     return [request.messages[theirs[at]] for at in kept]
+
+
+def _list_theirs(request: ChatRequest) -> list[int]:
+    """Return the places of all messages but commands to memory and their answers."""
+    ours = find_command_messages([draft.message for draft in request.drafts])
+    return [at for at in range(len(request.messages)) if at not in ours]
 
 
 def count_sent_tokens(request: ChatRequest, raws: Sequence[Raw]) -> int:
@@ -293,21 +327,21 @@ def is_turn_start(message: Message) -> bool:
 
 
 def _find_needed(view: View, place: ClientPlace, request: ChatRequest) -> list[int]:
-    """Return the numbers of the messages of the story that a view must show and its tail does not: the newest request,
-    with the call whose results it came with, and, where the user must begin, the message that began the first turn in
-    it."""
+    """Return the numbers of the messages of the story that a view must show and its tail does not: rules, the newest
+    request, with the call whose results it came with, and, where the user must begin, the message that began the first
+    turn in it."""
     if request.client_list.is_single:
         return []
     shown = set(view.tail_positions)
-    newest = [piece.message for piece in place.pieces[-NEWEST:]]
+    messages = [piece.message for piece in place.pieces]
+    needed = {number for number in _find_pinned(messages) if place.positions[number] not in shown}
+    newest = messages[-NEWEST:]
     at = None if request.interface.begins_with_user else find_newest_request(newest)
     if at is not None and place.positions[at - len(newest)] in shown:
-        return []
-    messages = [piece.message for piece in place.pieces]
+        return sorted(needed)
     asked = find_newest_request(messages)
-    needed: set[int] = set()
     if asked is not None and place.positions[asked] not in shown:
-        needed = set(next((unit for unit in find_units(messages) if asked in unit), ()))
+        needed |= set(next((unit for unit in find_units(messages) if asked in unit), ()))
     if request.interface.begins_with_user:
         seen = [number for number, position in enumerate(place.positions) if position in shown or number in needed]
         if seen and not is_turn_start(messages[seen[0]]):
@@ -315,16 +349,36 @@ def _find_needed(view: View, place: ClientPlace, request: ChatRequest) -> list[i
     return sorted(needed)
 
 
+def _find_pinned(messages: Sequence[Message]) -> list[int]:
+    """Return the numbers of the messages that are shown as long as the client sends them: the newest rules of each
+    kind, and the system message in which it tells the folder it works in."""
+    marked = [number for number, message in enumerate(messages) if _may_be_pinned(message)]
+    rules = find_rules([messages[number] for number in marked])
+    told = [number for number in marked if messages[number].role is Role.SYSTEM]
+    return sorted({*(marked[at] for at in rules), *told[-1:]})
+
+
+def _may_be_pinned(message: Message) -> bool:
+    """Return whether a message begins as blocks and headings do, or tells a folder."""
+    if message.role is Role.SYSTEM:
+        return find_project(message.text) is not None
+    if message.role is not Role.USER:
+        return False
+    return any(isinstance(part, Text) and _PIN_FORM.match(part.text) for part in message.parts)
+
+
 def choose_messages(
     messages: Sequence[Message], count: Callable[[int], int], budget_tokens: int, *, begins_with_user: bool = False
 ) -> list[int]:
     """Return which messages of a client's list are sent when there is no memory to be had: its first system messages,
-    the newest request, and behind that as many of the newest as there is room for; no call without its results, and no
-    result without its call. The newest stay in any case. `count` tells what the message at a place takes."""
+    its rules, the newest request, and behind that as many of the newest as there is room for; no call without its
+    results, and no result without its call. The newest stay in any case. `count` tells what the message at a place
+    takes."""
     leading = next((at for at, message in enumerate(messages) if message.role is not Role.SYSTEM), len(messages))
     rest = [set(range(unit.start + leading, unit.stop + leading)) for unit in find_units(messages[leading:])]
     asked = find_newest_request(messages)
-    kept: set[int] = set().union(*rest[-1:], *(unit for unit in rest if asked in unit))
+    kept: set[int] = set().union(*rest[-1:], *(unit for unit in rest if asked in unit), _find_pinned(messages))
+    kept -= set(range(leading))
     if begins_with_user:
         kept |= _find_turn_start(messages, min(kept, default=leading), leading)
         rest = [unit | _find_turn_start(messages, min(unit), leading) for unit in rest]

@@ -69,15 +69,16 @@ class StoryViews:
         return made.view
 
     async def view_at_once(
-        self, budget_tokens: int, *, furniture: Furniture = NO_FURNITURE, speaker: str = ""
+        self, budget_tokens: int, *, furniture: Furniture = NO_FURNITURE, speaker: str = "", shown_from: int = 0
     ) -> tuple[View, Callable[[], Coroutine[Any, Any, None]]]:
         """Return a view for a chat whose user waits, and what is to be done once it is on its way: keeping how it was
         made, and indexing what is new for the next one. Where not everyone witnessed everything, a `speaker` who
-        answers is shown what they know and nothing else."""
+        answers is shown what they know and nothing else. `shown_from`: where the client's own list begins."""
 
         def ask(moment: StoryMoment) -> ViewRequest:
             reader = f"character:{speaker}" if speaker and _keeps_apart(moment.snapshot) else "chat"
-            return _with_reader(self._ask(budget_tokens, reader, (), furniture), moment, answers=True)
+            asked = replace(self._ask(budget_tokens, reader, (), furniture), shown_from=shown_from)
+            return _with_reader(asked, moment, answers=True)
 
         made = await self._make(ask)
 

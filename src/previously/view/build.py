@@ -19,7 +19,15 @@ from previously.core.quote_lines import keep_lines_before
 from previously.core.tokens import ESTIMATE, Counter
 from previously.view import account, tail
 from previously.view.account import SystemCost, ViewPath
-from previously.view.agent import WHOLE, Trim, plan_trim, trim_more, trim_outputs
+from previously.view.agent import (
+    GROWTH_PERCENT,
+    WHOLE,
+    Trim,
+    fill_with_outputs,
+    list_costs,
+    plan_trim,
+    trim_outputs,
+)
 from previously.view.choose_memory import (
     Beside,
     PastRoom,
@@ -109,6 +117,8 @@ class ViewRequest:
     """True if passages say when they were written: by the chat's clock."""
     mark: str = ""
     """Letters of the story that its memory of a turn is marked with, so that no text can pass for it."""
+    shown_from: int = 0
+    """For an agent: messages before this position, which its client has left out, are told by memory alone."""
     held_tokens: int = 0
     """The cost of passages that were recalled earlier in this turn: while the epoch goes on there must be room for them
     too."""
@@ -132,7 +142,7 @@ class ViewRequest:
 
 def fills_room(request: ViewRequest) -> bool:
     """Return whether free room is filled with older messages: not for those who see so many turns and no more."""
-    return not request.reader.turns and not request.for_agent and request.reader.shares == SHARES
+    return not request.reader.turns and request.reader.shares == SHARES
 
 
 def build_view(
@@ -250,7 +260,9 @@ class _Builder:
         must."""
         asked, counter = self.asked, self.counter
         least = min(self.fresh_first, max(0, self.length - self.tail_messages))
-        trim = self.trim_for(least, self.trim)
+        if asked.for_agent and fills_room(asked):
+            return self._begin_work(least)
+        trim = self.trim
         units = self.units_from(least, trim)
         shown = [item for unit in units for item in unit]
         needed = tail.count_tokens(shown, counter)
@@ -273,6 +285,38 @@ class _Builder:
         if len(kept) < len(shown) or not fills_room(asked):
             return begins
         return self._filled(begins, chosen, room - needed - self.volatile - growth, floor - needed)
+
+    def _begin_work(self, least: int) -> Epoch:
+        """Return a new epoch for an agent: its tail has all the room that memory leaves, but for some to grow."""
+        asked, counter = self.asked, self.counter
+        newest = self.units_from(0, self.trim)[-1:]
+        trim = replace(self.trim, whole_from=newest[0][0].position if newest else 0)
+        units = self.units_from(least, trim)
+        shown = [item for unit in units for item in unit]
+        needed = tail.count_tokens(shown, counter)
+        growth = asked.budget_tokens * GROWTH_PERCENT // 100
+        _, memories, cut = self._shared(self._lines(shown), units, needed, growth)
+        free = max(growth, self.volatile)
+        room = min(self._room(memories), asked.ceiling_tokens + free)
+        begins = first = self.first_of(shown)
+        if self._fits(room - self.volatile):
+            trim, first = self.trim, min(begins, self.newest[0].position)
+        elif needed > room - free:
+            kept = tail.fill_tail(units, room - free, counter)
+            begins = first = kept[0].position if kept else begins
+        else:
+            whole = self.units_from(0, self.trim)
+            costs = [list_costs(some, whole, counter) for some in (units, self.units_before(begins, trim))]
+            trim, filled = fill_with_outputs(self.trim, costs[0], costs[1], room - free)
+            first = min(begins, filled)
+        digest, written = digest_memories(self.memories), digest_hand_written(self.memories)
+        pinned = self.request.position if self.request and self.request.position < first else None
+        older = begins if first < begins else None
+        return Epoch(first, tuple(memories), tuple(cut), digest, written, counter.name, trim, pinned, older)
+
+    def _fits(self, room: int) -> bool:
+        """Return whether there is room for every message with whole outputs."""
+        return tail.count_tokens(self.shown_from(0, self.trim), self.counter) <= room and bool(self.newest)
 
     def _floor(self, first: int, trim: Trim, needed: int) -> int:
         """Count what the tail wants where older messages, which memory tells too, bring it to its floor."""
@@ -361,14 +405,6 @@ class _Builder:
         is, so it has to fit as well: results whose call stands before the tail."""
         return [unit for unit in self.units_from(0, trim) if unit[0].position < end]
 
-    def trim_for(self, first: int, trim: Trim) -> Trim:
-        """Return what is shown of tool outputs in a tail that begins there: less than before, if the tail has outgrown
-        its ceiling."""
-        shown = self.shown_from(first, trim) if self.asked.for_agent else []
-        if tail.count_tokens(shown, self.counter) <= self.asked.ceiling_tokens:
-            return trim
-        return trim_more(shown, trim, self.asked.budget_tokens, self.counter)
-
     def first_of(self, shown: Sequence[OnPath]) -> int:
         """Return where a tail begins in which all that can be shown is shown; what cannot is part of it."""
         if self.reader.turns:
@@ -416,13 +452,16 @@ class _Builder:
         if view is None:
             return NO_ROOM
         ceiling = self.asked.ceiling_tokens
-        long = tail.count_tokens(self.shown_from(epoch.tail_first, epoch.trim), self.counter) > ceiling
-        if long and self.trim_for(epoch.first, epoch.trim) != epoch.trim:
-            return OUTGROWN
-        fresh = self.shown_from(
-            max(epoch.tail_first, min(self.fresh_first, self.length - self.tail_messages)), epoch.trim
-        )
-        return OUTGROWN if long and tail.count_tokens(fresh, self.counter) <= ceiling // 2 else ""
+        kept = tail.count_tokens(self.shown_from(epoch.tail_first, epoch.trim), self.counter)
+        if kept <= ceiling:
+            return ""
+        fresh_first = min(self.fresh_first, self.length - self.tail_messages)
+        if self.asked.for_agent and fills_room(self.asked):
+            new = self._begin_work(max(0, fresh_first))
+            left = tail.count_tokens(self.shown_from(new.tail_first, new.trim), self.counter)
+            return OUTGROWN if left <= kept - self.asked.budget_tokens * GROWTH_PERCENT // 100 else ""
+        fresh = self.shown_from(max(epoch.tail_first, fresh_first), epoch.trim)
+        return OUTGROWN if tail.count_tokens(fresh, self.counter) <= ceiling // 2 else ""
 
     def _fold_due(self, path: ViewPath, missing: Sequence[LeftOut], tail_tokens: int) -> bool:
         if not self.told_of:

@@ -51,15 +51,17 @@ def place_messages(parts: ViewParts) -> list[PlacedMessage]:
     if turn is not None:
         at = next(at for at, item in enumerate(placed) if item.index == turn.position)
         placed[at] = replace(placed[at], message=put_before(placed[at].message, turn.text))
-    for index, (depth, note) in sorted(enumerate(furniture.notes), key=lambda numbered: numbered[1][0]):
+    before: list[list[PlacedMessage]] = [[] for _ in range(len(placed) + 1)]
+    for index, (depth, note) in sorted(enumerate(furniture.notes), key=lambda numbered: -numbered[1][0]):
         at = max(0, len(placed) - depth)
         while 0 < at < len(placed) and _is_result(placed[at].message):
             at -= 1
-        placed.insert(at, PlacedMessage(note, ViewPart.NOTE, index))
+        before[at].append(PlacedMessage(note, ViewPart.NOTE, index))
+    with_notes = [one for at, item in enumerate(placed) for one in (*before[at], item)] + before[-1]
     system_texts, examples = furniture.system_texts, furniture.examples
     front = [PlacedMessage(one, ViewPart.FRONT, len(system_texts) + at) for at, one in enumerate(examples)]
     system = make_system_message([*system_texts, *parts.opening, *parts.memory])
-    return [*([PlacedMessage(system, ViewPart.SYSTEM)] if system else []), *front, *placed]
+    return [*([PlacedMessage(system, ViewPart.SYSTEM)] if system else []), *front, *with_notes]
 
 
 def make_system_message(texts: Sequence[str]) -> Message | None:

@@ -147,6 +147,31 @@ async def test_stories_come_by_name(store: VerbStore) -> None:
     assert [info.name for info in await store.stories(ME)] == ["apple", "mango", "zebra"]
 
 
+async def test_a_story_is_known_by_what_its_header_says(store: VerbStore) -> None:
+    headers = {
+        "one": '{"chat": "a%_\\u00e9\\"", "other": "b"}',
+        "two": '{"other": {"chat": "b"}, "chat": "c", "kept": "\\u0000"}',
+        "three": '[{"chat": "b"}]',
+        "four": '{"words": "\\"chat\\": \\"d\\""}',
+    }
+    for name, header in headers.items():
+        await store.keep_header(await a_story(store, name=name), header)
+    await store.keep_header(await a_story(store, name="five", owner="another"), '{"chat": "e"}')
+
+    async def known_by(value: str) -> str | None:
+        info = await store.database.reading(ME, lambda tables: tables.stories.known_by(ME, "chat", value))
+        return info.name if info else None
+
+    assert [await known_by(value) for value in ('a%_é"', "a", "b", "c", "d", "e")] == [
+        "one",
+        None,
+        None,
+        "two",
+        None,
+        None,
+    ]
+
+
 async def test_every_kind_of_part_comes_back_as_it_was(store: VerbStore) -> None:
     parts = (
         Text("Look at this."),

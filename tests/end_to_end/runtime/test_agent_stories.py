@@ -179,7 +179,7 @@ def test_a_model_writes_and_updates_the_brief() -> None:
 
 
 def test_an_edit_far_back_is_folded_again_and_leaves_nothing_behind(story: BlockingStory) -> None:
-    tell(story, 8, 3)
+    tell(story, 12, 4)
     story.edit(1, "Request 0: mend src/other_name.py instead.")
     story.fold()
     brief = story.brief()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ async def test_a_long_conversation_goes_on(dialect: str, tmp_path: Path) -> None
         for request, message in zip(rig.upstream.requests, asked, strict=True):
             assert holds(request, message), f"request {request.number} is without {message}"
         last = rig.upstream.requests[-1]
-        assert len(sent_list(last)) < len(agent.history) / 2, "most of it is no longer sent"
+        assert len(sent_list(last)) < len(agent.history) * 0.75, "much of it is no longer sent"
         assert RULE in json.dumps(last.json)
         assert "# Earlier in this conversation" in json.dumps(last.json), "and still remembered"
         stories = await stories_with(rig.proxy.db, "Request 0")
@@ -78,7 +79,7 @@ async def test_where_there_is_no_room_for_a_view_pairs_stay_whole(dialect: str, 
                 message = agent.asks(f"Request {step}: " + "mend the bridge, stone by stone, " * 70)
             states.add((await agent.step()).headers["x-previously-memory"])
             assert holds(rig.upstream.requests[-1], message)
-        assert states == {"degraded"}
+        assert states == {"off; reason=no-room"}
         assert rig.upstream.faults == []
         assert len(sent_list(rig.upstream.requests[-1])) < 6
 
@@ -143,27 +144,41 @@ async def test_outputs_of_calls_that_were_made_together_share_their_room(tmp_pat
         assert rig.upstream.faults == []
 
 
+CALLED = [
+    {
+        "role": "assistant",
+        "tool_calls": [{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "c", "content": "A bridge."},
+]
+
+
 @pytest.mark.parametrize(
-    ("system", "chosen", "preset"),
+    ("system", "since", "chosen", "preset"),
     [
-        ("You mend bridges.", {}, "agent"),
-        ("Write Odalys's next reply in a fictional chat between Odalys and Wren.", {}, None),
-        ("You mend bridges.", {"PREVIOUSLY_PRESET": "novel"}, None),
+        ("You mend bridges.", CALLED, {}, "agent"),
+        ("You mend bridges.", [], {}, None),
+        ("Write Odalys's next reply in a fictional chat between Odalys and Wren.", CALLED, {}, None),
+        ("You mend bridges.", CALLED, {"PREVIOUSLY_PRESET": "novel"}, None),
     ],
 )
 async def test_whose_story_is_an_agents(
-    system: str, chosen: dict[str, str], preset: str | None, tmp_path: Path
+    system: str, since: list[Any], chosen: dict[str, str], preset: str | None, tmp_path: Path
 ) -> None:
-    """Tools make one, unless characters speak in it or somebody has chosen."""
+    """Calls make one, unless characters speak in it or somebody has chosen; tools alone do not."""
     async with (
         ScriptedServer("Fine.") as upstream,
         running_proxy(upstream.base_url, db=tmp_path / "s.db", env=chosen) as proxy,
     ):
         tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
-        said = [{"role": "system", "content": system}, {"role": "user", "content": "Begin."}]
-        await proxy.client.post(
-            f"{proxy.base_url}/chat/completions", json={"model": "m", "messages": said, "tools": [tool]}
-        )
+        said: list[Any] = [
+            {"role": "system", "content": system},
+            {"role": "user", "content": "Begin to mend the bridge over the river."},
+        ]
+        for messages in (said, [*said, *since]):
+            await proxy.client.post(
+                f"{proxy.base_url}/chat/completions", json={"model": "m", "messages": messages, "tools": [tool]}
+            )
         async with await Memory.open(tmp_path / "s.db") as memory:
             (info,) = await memory.stories()
             assert (await (await memory.story(info.name)).settings()).get("preset") == preset

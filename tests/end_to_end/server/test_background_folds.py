@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 from previously.runtime.fold_report import FoldReport
+from previously.server import background_folds
 from previously.server.background_folds import BackgroundFolds
 from previously.server.upstream import Facts
 from previously.story.story import Story
@@ -93,6 +94,25 @@ async def test_a_user_ends_a_fold_only_where_it_would_keep_them_waiting(
     assert (story.given_up, keeper.given_up) == (given_up, given_up)
     story.go.set()
     await asyncio.wait_for(story.done.wait(), 5)  # later, it is done in any case
+    await keeper.stop()
+
+
+@pytest.mark.parametrize(("slots", "yields", "folds"), [(4, True, True), (1, False, True), (1, True, False)])
+async def test_a_story_does_not_wait_for_ever_where_a_fold_holds_up_nobody(
+    slots: int, yields: bool, folds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent at work asks again as soon as it is answered."""
+    monkeypatch.setattr(background_folds, "PATIENCE_S", 0.05)
+    story = Folding()
+    keeper = keeper_of(story, slots, yields=yields)
+    keeper.start()
+    with keeper.pause_for("me", "m", None):
+        keeper.add_story("me", "tale")
+        if folds:
+            await asyncio.wait_for(story.begun.wait(), 5)
+        else:
+            await asyncio.sleep(0.2)
+            assert not story.begun.is_set()
     await keeper.stop()
 
 

@@ -224,10 +224,18 @@ def test_how_much_smaller_the_second_request_is() -> None:
     assert shrink_budget(asked, Overflow(80_000), 10_000) == 6_000, "they count otherwise"
 
 
-@given(st.integers(300, 200_000), st.none() | st.integers(1, 50_000))
-def test_the_window_that_is_learned_has_just_that_room(budget: int, answer: int | None) -> None:
-    asked = asked_chat(**({"max_tokens": answer} if answer else {}))
+@given(st.integers(300, 200_000), st.none() | st.integers(1, 50_000), st.booleans())
+def test_the_window_that_is_learned_has_just_that_room(budget: int, answer: int | None, tools: bool) -> None:
+    asked = asked_chat(**({"max_tokens": answer} if answer else {}), **({"tools": [{}]} if tools else {}))
     assert abs(find_budget(asked, compute_window(asked, budget)) - budget) <= max(4, budget // 100)
+
+
+def test_what_is_left_for_an_answer() -> None:
+    asks_for_all = {"max_tokens": 32_000}
+    assert find_budget(asked_chat(**asks_for_all), 32_000) == 15_000
+    assert find_budget(asked_chat(**asks_for_all, tools=[{}]), 32_000) == 27_000, "an agent writes a call"
+    assert find_budget(asked_chat(max_tokens=500, tools=[{}]), 32_000) == 30_500
+    assert find_budget(asked_chat(), 32_000) == 32_000 - 1_024 - 1_000
 
 
 def test_what_is_no_overflow() -> None:

@@ -40,7 +40,7 @@ def told(response: httpx.Response) -> dict[str, Any]:
 
 
 async def test_one_answer_is_passed_on_and_kept(rig: Rig) -> None:
-    asked = body("AM one: when?", system="You keep the harbour.")
+    asked = body("AM one: when?")
     through = await post(rig, asked)
     rig.upstream.new_plan()
     assert through.content == (await post(rig, asked, directly=True)).content

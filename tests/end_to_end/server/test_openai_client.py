@@ -72,7 +72,7 @@ def blocking(rig: Rig) -> Iterator[OpenAI]:
 
 
 def said(text: str) -> Any:
-    return [{"role": "system", "content": "You keep the harbour of Ule."}, {"role": "user", "content": text}]
+    return [{"role": "user", "content": text}]
 
 
 async def directly(rig: Rig) -> AsyncOpenAI:
@@ -141,7 +141,7 @@ async def test_a_conversation_of_several_turns(rig: Rig, client: AsyncOpenAI) ->
         messages.append({"role": "assistant", "content": answer.choices[0].message.content})
         if text:
             messages.append({"role": "user", "content": text})
-    path = [(message["role"], message["content"]) for message in messages[1:]]
+    path = [(message["role"], message["content"]) for message in messages]
     await settled(rig.proxy.db, "OC turns: one.", path)
     assert rig.upstream.requests[2].messages == messages[:-1]
 
@@ -158,7 +158,7 @@ async def test_tools(rig: Rig, client: AsyncOpenAI) -> None:
     second = await client.chat.completions.create(model="small", messages=messages, tools=TOOLS)
     assert second.choices[0].message.content == "Low tide at Ule."
     seen = rig.upstream.requests[1].messages
-    assert [message["role"] for message in seen] == ["system", "user", "assistant", "tool"]
+    assert [message["role"] for message in seen] == ["user", "assistant", "tool"]
     assert seen[2]["tool_calls"][0]["function"] == {"name": "tide", "arguments": TIDE.arguments}
     assert seen[3] == messages[3]
     parsed = await client.chat.completions.parse(model="small", messages=said("OC tools: parsed?"), tools=TOOLS)
@@ -319,7 +319,7 @@ async def test_a_real_model_behind_the_proxy(tmp_path: Path) -> None:
             )
             pieces = [chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices]
             assert len(pieces) > 3
-            path = [(message["role"], message["content"]) for message in messages[1:]]
+            path = [(message["role"], message["content"]) for message in messages]
             await settled(proxy.db, "OC real", [*path, ("assistant", "".join(pieces))])
             shape = await client.chat.completions.parse(
                 model="any", messages=said("OC shape: where?"), response_format=Choice, max_tokens=60, temperature=0.0

@@ -35,7 +35,9 @@ async def post(rig: Rig, *, directly: bool = False, **fields: Any) -> httpx.Resp
 
 
 async def test_text_as_input_goes_on_as_text_and_is_kept(rig: Rig, client: AsyncOpenAI) -> None:
-    answer = await client.responses.create(model="small", input="RR one: when?", instructions="You keep the harbour.")
+    answer = await client.responses.create(
+        model="small", input="RR one: when?", instructions="You keep the harbour.", extra_headers={"session-id": "one"}
+    )
     sent = (await rig.upstream.request(0)).json
     assert sent == {"model": "small", "input": "RR one: when?", "instructions": "You keep the harbour."}
     assert answer.output_text.startswith("Answer-0")

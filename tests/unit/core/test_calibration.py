@@ -289,9 +289,9 @@ def exact() -> dict[str, Counter]:
     return tokenizers([])
 
 
-def learned(requests: Sequence[Request], tokenizer: Counter) -> Counter:
+def learned(requests: Sequence[Request], tokenizer: Counter, replies: int = 5) -> Counter:
     samples: tuple[Sample, ...] = ()
-    for request in requests[:FEWEST_SAMPLES]:
+    for request in requests[:replies]:
         samples = add_sample(samples, make_sample(request, reported(request, tokenizer)))
     return make_counter(calibrate(samples))
 
@@ -312,6 +312,16 @@ def test_after_five_replies_other_texts_are_within_five_per_cent(language: str, 
         counter = learned(first, tokenizer)
         assert abs(miss(later, counter, tokenizer)) <= 0.05, tokenizer.name
         assert counter.name != COUNTER
+
+
+@pytest.mark.parametrize("language", ["japanese", "chinese", "python"])
+def test_after_the_fewest_replies_no_text_takes_a_tenth_more_than_counted(
+    language: str, exact: dict[str, Counter]
+) -> None:
+    first, (later,) = language_requests(language)
+    for tokenizer in exact.values():
+        counter = learned(first, tokenizer, FEWEST_SAMPLES)
+        assert abs(miss(later, counter, tokenizer)) <= 0.1, tokenizer.name
 
 
 @pytest.mark.parametrize("oddity", SERVERS)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from previously.core.messages import Draft, Message, Role, Text, ToolResult
 from previously.recognition.client_list import Ask, ClientList, infer_ask, is_lone_task, parse_client_list
 from previously.recognition.client_marks import ChatNames
 from previously.recognition.commands import MARK, find_command_messages
@@ -53,6 +54,58 @@ def parts(found: ClientList) -> tuple[int, int, int]:
 )
 def test_front_body_and_behind(lines: list[str], expected: tuple[int, int, int]) -> None:
     assert parts(heard(*lines)) == expected
+
+
+EXAMPLES = [
+    "u Mend hello().",
+    "a Mended.",
+    "u I switched to a new code base. Please don't consider the above files.",
+    "a Ok.",
+]
+RULES = ["u Here are some READ ONLY files, provided for your reference.\n\nAGENTS.md", "a Ok, I will use these files."]
+ADDED = [
+    "u I have *added these files to the chat* so you can go ahead.",
+    "a Ok, any changes I propose will be to those.",
+]
+REMINDER = "\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block must use this form."
+
+
+def test_files_that_a_client_shows_are_no_part_of_the_story() -> None:
+    """As aider sends them: examples, files to read, the talk, files to change, the newest words with rules behind."""
+    found = heard("s Act as an expert.", *EXAMPLES, *RULES, "u Begin.", "a Begun.", *ADDED, f"u Go on.{REMINDER}")
+    assert parts(found) == (7, 5, 1)
+    assert lines_of(found.body) == ["u Begin.", "a Begun.", *ADDED, "u Go on."]
+    assert found.attached == {9, 10}
+    assert lines_of(found.behind) == [f"u {REMINDER.strip()}"]
+    first = heard("s Act as an expert.", *EXAMPLES, *RULES, *ADDED, f"u Begin.{REMINDER}")
+    assert (parts(first), first.attached) == ((9, 1, 1), frozenset())
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [*EXAMPLES[:2], "u Go on."],
+        [RULES[0], "a I read them all, and here is what I think of the first.", "u Go on."],
+    ],
+)
+def test_what_people_say_to_each_other_is_the_story(lines: list[str]) -> None:
+    assert parts(heard("s Act as an expert.", *lines)) == (1, len(lines), 0)
+
+
+COMPACT = "You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff summary."
+
+
+def test_a_request_for_a_summary_of_the_list_stands_behind_it() -> None:
+    work = ["u Mend the quay.", "c 1 look", "t 1 a quay", "a Mended."]
+    asked = heard("s Act.", *work, f"u {COMPACT}")
+    assert (parts(asked), asked.compacts) == ((1, 4, 1), True)
+    with_result = Message(Role.USER, (ToolResult("2", "a pier"), Text(COMPACT)))
+    glued = parse_client_list([*drafts("s Act.", *work, "c 2 look"), Draft(with_result)])
+    assert (parts(glued), glued.compacts) == ((1, 6, 1), True)
+    assert glued.body[-1].message.parts == (ToolResult("2", "a pier"),)
+    assert glued.behind[0].index == glued.body[-1].index
+    assert not heard("s Act.", f"u {COMPACT}").compacts, "there is nothing to summarise"
+    assert not heard("s Act.", *work, "u Now create a summary of the quay.").compacts
 
 
 def test_commands_and_their_answers_are_in_none_of_them() -> None:

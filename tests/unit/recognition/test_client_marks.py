@@ -136,3 +136,33 @@ def test_nothing_is_lost_with_a_name(text: str) -> None:
     for name, rest in (split_name(text), strip_name(text, frozenset({text.partition(":")[0]} - {""}))):
         assert text.endswith(rest)
         assert name is None or text.startswith(f"{name}:")
+
+
+@pytest.mark.parametrize(
+    ("front", "beside"),
+    [
+        ("You are a title generator. You output only a title.", True),
+        ("You are a context summarization agent. Read on.", True),
+        ("You are an expert software engineer that generates concise, one-line Git commit messages.", True),
+        ("*Briefly* summarize this partial conversation about programming.", True),
+        ("You are a title holder in boxing.", False),
+        ("Never say: You are a title generator.", False),
+        ("", False),
+    ],
+)
+def test_prompts_for_tasks_beside_a_conversation(front: str, beside: bool) -> None:
+    assert client_marks.is_side_task(front) == beside
+
+
+@pytest.mark.parametrize(
+    ("text", "folder"),
+    [
+        ("<env>\n  Working directory: /srv/quay\n</env>", "/srv/quay"),
+        ("# Environment\n - Primary working directory: C:\\quay\n - Platform: win", "C:\\quay"),
+        ("<environment_context>\n  <cwd>/srv/quay</cwd>", "/srv/quay"),
+        ("I lost my working directory: where is it?", None),
+        ("Working directory:\n\nnone", None),
+    ],
+)
+def test_the_folder_that_a_client_works_in(text: str, folder: str | None) -> None:
+    assert client_marks.find_project(text) == folder

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from previously.core.digests import digest
@@ -9,8 +11,10 @@ from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Entry, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.path import OnPath
 from previously.view import tail
+from previously.view.agent import Trim, UnitCost, fill_with_outputs
 from previously.view.build import Material, ViewRequest, build_view
-from previously.view.view import Reason, View
+from previously.view.render import place_messages
+from previously.view.view import Furniture, Reason, View, ViewParts
 
 
 def path(*messages: Message) -> list[OnPath]:
@@ -86,3 +90,41 @@ def test_the_newest_unit_is_fixed() -> None:
 def test_half_of_a_unit_is_listed_as_such() -> None:
     seen = view(USER, call("a"), USER)
     assert [(str(one.span), one.reason) for one in seen.left_out] == [("message 1", Reason.HALF_A_PAIR)]
+
+
+def cost(first: int, words: int, output: int) -> UnitCost:
+    return UnitCost(first, first + 1, words + output, words, output * 4)
+
+
+def test_an_agents_room_is_filled_with_outputs_the_newest_first() -> None:
+    """Ten tokens of words and a hundred or a thousand of output in each unit."""
+    needed = [cost(10, 10, 1_000), cost(12, 10, 1_000), cost(14, 10, 100)]
+    older = [cost(6, 10, 100), cost(8, 10, 1_000)]
+    fill = partial(fill_with_outputs, Trim(), needed, older)
+    assert fill(30) == (Trim(16), 10), "all of them are notes"
+    assert fill(150) == (Trim(14), 10)
+    assert fill(630) == (Trim(14, cut_from=12, cut_characters=2_000), 10), "half of an output"
+    assert fill(1_130) == (Trim(12), 10)
+    assert fill(2_130) == (Trim(10), 10)
+    assert fill(2_640) == (Trim(10, cut_from=8, cut_characters=2_000), 8), "and half of an older one"
+    assert fill(9_000) == (Trim(6), 6)
+
+
+def test_an_agents_view_uses_its_window() -> None:
+    steps = [said for n in range(20) for said in (call(str(n)), result(str(n), f"{n} " + "def f(): pass " * 150))]
+    messages = (USER, *steps)
+    asked = ViewRequest(5_000, recall_percent=0, for_agent=True, tail_percent=90)
+    material = Material(len(messages), (), (), path(*messages), 4)
+    seen, epoch = build_view(material, asked)
+    assert 0.85 * 5_000 <= seen.tokens <= 5_000
+    assert [item.position for item in seen.parts.tail] == list(range(len(messages))), "every call is there"
+    more = [*messages, call("20"), result("20")]
+    later, same = build_view(Material(len(more), (), (), path(*more), 4), asked, epoch)
+    assert same == epoch and later.messages[: len(seen.messages)] == seen.messages, "and its front stays"
+
+
+def test_a_note_stands_before_as_many_messages_as_the_client_had_behind_it() -> None:
+    said = [message("user", "one"), message("assistant", "two"), message("user", "three")]
+    notes = ((1, message("system", "before three")), (0, message("system", "behind")), (9, message("system", "first")))
+    shown = place_messages(ViewParts(Furniture(notes=notes), (), (), tuple(path(*said))))
+    assert [item.message.text for item in shown] == ["first", "one", "two", "before three", "three", "behind"]

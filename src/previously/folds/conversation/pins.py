@@ -17,6 +17,9 @@ from previously.core.patterns import lazy_pattern
 REMINDER = "system-reminder"
 """A block in which clients put rules and much else."""
 
+ENVIRONMENT = "environment_context"
+"""A block in which Codex tells the folder, the shell and the date."""
+
 RULES_TAG = lazy_pattern(r"(?:.*[_-])?(?:instructions?|rules?)|(?:agents|claude|gemini)[._-]?md", re.IGNORECASE)
 """The names of blocks that hold rules."""
 
@@ -25,7 +28,7 @@ RULES_HEADING = lazy_pattern(r"\s*#+ (?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b[
 
 _ANYWHERE = rf"{REMINDER}|environment_details|ide_(?:opened_file|selection|diagnostics)"
 _TAG = lazy_pattern(
-    rf"{_ANYWHERE}|environment_context|local-command-[\w-]+|bash-[\w-]+|command-(?:name|message|args|contents)|"
+    rf"{_ANYWHERE}|{ENVIRONMENT}|local-command-[\w-]+|bash-[\w-]+|command-(?:name|message|args|contents)|"
     r"task-notification|subagent_notification|turn_aborted|permissions instructions|skills?(?:[_-][\w-]+)?|"
     r"user-prompt-submit-hook|function_results?|tool_(?:results?|response|output)|observation",
     re.I,
@@ -135,13 +138,8 @@ def find_pins(
     pinned = {at for at in extra if 0 <= at < len(messages)}
     if request is not None:
         pinned.add(request)
-    seen: set[Message] = set()
-    for at, message in enumerate(messages):
-        if message.role is Role.SYSTEM:
-            pinned.add(at)
-        elif holds_rules(message) and message not in seen:
-            seen.add(message)
-            pinned.add(at)
+    pinned.update(at for at, message in enumerate(messages) if message.role is Role.SYSTEM)
+    pinned.update(find_rules(messages))
     pinned.discard(-1 if brief_at is None else brief_at)
     whole = {at for unit in units if not pinned.isdisjoint(unit) for at in unit}
     whole.discard(-1 if brief_at is None else brief_at)
@@ -177,17 +175,32 @@ def is_request(message: Message) -> bool:
     )
 
 
+def find_rules(messages: Sequence[Message]) -> list[int]:
+    """Return where the rules of a conversation stand, and what its client tells of the place it works in: of each kind
+    the newest, where it came first."""
+    newest = {kinds: message for message in messages if (kinds := name_rules(message))}
+    return sorted(messages.index(message) for message in newest.values())
+
+
 def holds_rules(message: Message) -> bool:
     """Return whether a client put rules into it, as a block at the beginning of a text."""
+    return any(kind != ENVIRONMENT for kind in name_rules(message))
+
+
+def name_rules(message: Message) -> tuple[str, ...]:
+    """Return the kinds of rules that a client put into a message, as blocks at the beginning of a text; a newer message
+    with the same kinds takes its place. Empty where it holds none."""
     if message.role is not Role.USER or any(isinstance(part, ToolResult) for part in message.parts):
-        return False
-    return any(_begins_with_rules(part.text) for part in message.parts if isinstance(part, Text))
+        return ()
+    return tuple(kind for part in message.parts if isinstance(part, Text) for kind in _name_kinds(part.text))
 
 
-def _begins_with_rules(text: str) -> bool:
-    if RULES_HEADING.match(text):
-        return True
-    return any(
-        RULES_TAG.fullmatch(tag) or (tag == REMINDER and _RULES_FILE.search(inside))
-        for tag, inside, _ in find_leading_blocks(text)
-    )
+def _name_kinds(text: str) -> Iterator[str]:
+    heading = RULES_HEADING.match(text)
+    if heading:
+        yield heading[0].strip()
+    for tag, inside, _ in find_leading_blocks(text):
+        if RULES_TAG.fullmatch(tag) or tag == ENVIRONMENT:
+            yield tag
+        elif tag == REMINDER and (file := _RULES_FILE.search(inside)):
+            yield file[0]

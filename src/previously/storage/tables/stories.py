@@ -47,6 +47,15 @@ class StoryTable:
         row = self._session.one("story_named", {"owner": owner, "name": name})
         return _read_story(owner, row) if row else None
 
+    def known_by(self, owner: str, field: str, value: str) -> StoryInfo | None:
+        """The owner's first story whose header has that value in that field."""
+        part = json.dumps({field: value})[1:-1]  # as a header is written: the database need not parse any
+        for name, header in self._session.rows("stories_known_by", {"owner": owner, "part": part}):
+            parsed = json.loads(header)
+            if isinstance(parsed, dict) and parsed.get(field) == value:
+                return self.named(owner, name)
+        return None
+
     def create(self, owner: str, name: str, at: str) -> StoryInfo:
         """A new story with an empty branch, or the one that exists."""
         if self.named(owner, name) is None:

@@ -18,7 +18,7 @@ from previously.folds.conversation.compaction import (
     prove,
     read_brief_text,
 )
-from previously.folds.conversation.pins import find_newest_request, holds_rules
+from previously.folds.conversation.pins import find_newest_request, find_rules, holds_rules
 from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 from tests.effort import cases
 from tests.unit.folds.conversation.conversations import conversation, rules, stand_in_brief
@@ -91,9 +91,8 @@ def check(messages: tuple[Message, ...], kept: CompactRules, extra: frozenset[in
     places = [at for at in after.origin if at is not None]
     assert places == sorted(set(places))
     request = find_newest_request(messages)
-    rules_seen = {one: at for at, one in reversed(list(enumerate(messages))) if holds_rules(one)}
     system = [at for at, one in enumerate(messages) if one.role is Role.SYSTEM]
-    for at in {*system, *rules_seen.values(), *extra}:
+    for at in {*system, *find_rules(messages), *extra}:
         assert at in places
         assert at == request or at not in planned.pruned
     assert request is None or request in places

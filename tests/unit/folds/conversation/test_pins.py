@@ -7,7 +7,7 @@ import pytest
 from previously.core.messages import Image, Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.pairing import find_units
 from previously.folds.builtin.statements import read_requests
-from previously.folds.conversation.pins import find_newest_request, find_pins, holds_rules, is_request
+from previously.folds.conversation.pins import find_newest_request, find_pins, find_rules, holds_rules, is_request
 
 AGENTS = "# AGENTS.md instructions for /project\n\n<INSTRUCTIONS>\nNever push.\n</INSTRUCTIONS>"
 
@@ -197,6 +197,22 @@ def test_the_pins_of_a_conversation() -> None:
     assert found.messages == (0, 1, 6), "rules that came again word for word are pinned once"
     assert found.request == 6
     assert found.held == {0, 1, 6}
+
+
+def test_the_newest_rules_of_each_kind_are_pinned() -> None:
+    environment = "<environment_context>\n  <cwd>/project</cwd>\n</environment_context>"
+    reminder = "<system-reminder>\nContents of /p/CLAUDE.md:\n{}\n</system-reminder>"
+    said = [
+        user(AGENTS, environment),
+        user(reminder.format("Use tabs."), "Begin."),
+        user(environment),
+        user(AGENTS.replace("Never push", "Push at night"), environment),
+        user(reminder.format("Use spaces."), "Go on."),
+        user(environment.replace("/project", "/other")),
+        user("And then?"),
+    ]
+    assert find_rules(said) == [3, 4, 5]
+    assert find_pins(said, find_units(said)).messages == (3, 4, 5, 6)
 
 
 def test_a_pin_holds_its_unit() -> None:

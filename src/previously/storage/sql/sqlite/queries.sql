@@ -6,6 +6,9 @@ SELECT s.id, s.name, s.budget_tokens, b.name, b.head, b.messages,
 FROM story s JOIN branch b ON b.id = s.active
 WHERE s.owner = :owner AND s.name = :name
 
+-- name: stories_known_by
+SELECT name, header FROM story WHERE owner = :owner AND instr(header, :part) > 0 ORDER BY id
+
 -- name: insert_story
 INSERT INTO story (owner, name, active, created_at) VALUES (:owner, :name, 0, :at)
 
