@@ -324,11 +324,15 @@ class Calibrated:
         return max(1, (sum(map(mul, self._factors, weigh(text))) + 500_000) // 1_000_000) if text else 0
 
 
-def calibrate(samples: Iterable[Sample]) -> Calibration | None:
-    """Return what the samples teach; None when they are too few or do not hang together."""
+def calibrate(samples: Iterable[Sample], before: Calibration | None = None) -> Calibration | None:
+    """Return what the samples teach; None when they are too few or do not hang together. Where there are as many as are
+    kept, the calibration `before` stays as long as it foretells the newest: a fit would move nothing but noise, and
+    takes milliseconds of each turn."""
     usable = [one for one in samples if one.usable][-KEPT_SAMPLES:]
     if len(usable) < FEWEST_SAMPLES:
         return None
+    if before and len(usable) == KEPT_SAMPLES and _measure_miss(before, usable[-1]) < _LEAST_MISS:
+        return before
     message, request = _MESSAGE, Prior(0, _CERTAIN)
     numbers, miss = _fit(usable, message, request)
     if miss > _WORTH_EXPLAINING and _sizes_differ(usable):
@@ -372,6 +376,13 @@ def find_estimate(name: str) -> Counter | None:
         values * (len(SCRIPTS) if len(values) == 1 else 1), int(match[2] or MESSAGE_OVERHEAD_TOKENS), int(match[3] or 0)
     )
     return Calibrated(calibration) if calibration else None
+
+
+def _measure_miss(calibration: Calibration, sample: Sample) -> float:
+    """Return by which share of what was weighed a calibration is off."""
+    counted = sum(map(mul, calibration.factors, sample.weights)) / 1_000
+    counted += calibration.message_tokens * sample.messages + calibration.request_tokens + sample.fixed
+    return abs(sample.reported - counted) / sample.weighed
 
 
 def _sizes_differ(samples: Sequence[Sample]) -> bool:

@@ -16,7 +16,7 @@ from previously.core.align import KnownEntry
 from previously.core.path import OnPath
 from previously.storage.tables.damage import Damaged, expect_row
 from previously.storage.tables.records import StoryKey
-from previously.storage.tables.rows import read_entry, read_known
+from previously.storage.tables.rows import read_known, read_recent_entry
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 
@@ -143,4 +143,4 @@ class PathReader:
 
 
 def _read_on_path(row: Row) -> OnPath:
-    return OnPath(row[0], row[1], row[2], read_entry(row[3:]))
+    return OnPath(row[0], row[1], row[2], read_recent_entry(tuple(row[3:])))
