@@ -19,14 +19,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import mul
 from typing import Any, Final
 
 from previously.core.messages import Image, Message
 from previously.core.patterns import lazy_pattern
+from previously.core.recent_values import RecentValues
 from previously.core.tokens import (
     COUNTER,
     ESTIMATE,
+    LONGEST_KNOWN,
     MARGINS,
     MESSAGE_OVERHEAD_TOKENS,
     SCRIPTS,
@@ -304,6 +307,14 @@ class Calibration:
         return None
 
 
+KNOWN_BYTES, COUNT_BYTES = 1024 * 1024, 100
+"""Bytes of texts whose tokens a calibrated counter keeps: those of a few views; and what each takes besides its
+words."""
+
+MOST_COUNTERS = 32
+"""Calibrated counters that are kept for whoever has the same calibration: those of the stories that are told now."""
+
+
 class Calibrated:
     """The estimate, corrected. Rounded to the nearest, since sums of many texts are what matters."""
 
@@ -315,13 +326,20 @@ class Calibrated:
         self.request_overhead_tokens: Final = calibration.request_tokens
         # Whole numbers, so that every machine counts the same.
         self._factors: Final = tuple(round(1_000 * factor) for factor in calibration.factors)
+        self._known: Final = RecentValues[str, int](KNOWN_BYTES)
 
     def __repr__(self) -> str:
         return f"Calibrated({self.name!r})"
 
     def tokens(self, text: str) -> int:
         """Return the tokens of a text, as the samples' model counts them."""
-        return max(1, (sum(map(mul, self._factors, weigh(text))) + 500_000) // 1_000_000) if text else 0
+        size = len(text) + COUNT_BYTES
+        tokens = self._known.get(text, size)
+        if tokens is None:
+            tokens = max(1, (sum(map(mul, self._factors, weigh(text))) + 500_000) // 1_000_000) if text else 0
+            if len(text) <= LONGEST_KNOWN:
+                self._known.keep(text, tokens, size)
+        return tokens
 
 
 def calibrate(samples: Iterable[Sample], before: Calibration | None = None) -> Calibration | None:
@@ -355,7 +373,10 @@ def calibrate(samples: Iterable[Sample], before: Calibration | None = None) -> C
 
 def make_counter(calibration: Calibration | None) -> Counter:
     """Return the calibrated counter, or the plain estimate as long as there is no calibration."""
-    return Calibrated(calibration) if calibration else ESTIMATE
+    return _find_calibrated(calibration) if calibration else ESTIMATE
+
+
+_find_calibrated = lru_cache(MOST_COUNTERS)(Calibrated)
 
 
 _NAME = lazy_pattern(rf"{COUNTER} x([\d./e-]+)(?: m(\d{{1,2}}))?(?: r(\d{{1,5}}))?", re.ASCII)
@@ -375,7 +396,7 @@ def find_estimate(name: str) -> Counter | None:
     calibration = _checked(
         values * (len(SCRIPTS) if len(values) == 1 else 1), int(match[2] or MESSAGE_OVERHEAD_TOKENS), int(match[3] or 0)
     )
-    return Calibrated(calibration) if calibration else None
+    return _find_calibrated(calibration) if calibration else None
 
 
 def _measure_miss(calibration: Calibration, sample: Sample) -> float:

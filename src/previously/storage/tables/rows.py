@@ -25,7 +25,6 @@ from previously.core.messages import (
     list_fields,
 )
 from previously.core.path import Span
-from previously.core.recent_values import RecentValues
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.storage.tables.damage import Damaged, mark_decoder
 
@@ -82,25 +81,6 @@ def read_entry(row: Row) -> Entry:
     entry = decode_entry(row)
     if digest(entry.message) != entry.digest:
         raise Damaged(f"entry {entry.id}", "does not have its digest: its words are not those that were kept")
-    return entry
-
-
-ENTRY_BYTES = 1_500
-"""Bytes of an entry besides its words: its row, five small objects, and a place in a dictionary."""
-
-_recent_entries = RecentValues[tuple[Any, ...], Entry](64 * 1024 * 1024)
-"""Entries that were read lately, by all that stands in their rows: those of the views of some hundred stories."""
-
-
-def read_recent_entry(row: tuple[Any, ...]) -> Entry:
-    """Return the same for a turn, which reads nearly all of what the turn before has read. A row in which a single byte
-    has changed since is another row, and is checked anew."""
-    words = row[3] or row[4]
-    size = ENTRY_BYTES + (2 * len(words) if isinstance(words, str) else 0)
-    entry = _recent_entries.get(row, size)
-    if entry is None:
-        entry = read_entry(row)
-        _recent_entries.keep(row, entry, size)
     return entry
 
 
