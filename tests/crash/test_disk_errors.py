@@ -31,7 +31,7 @@ def test_a_verb_that_the_disk_refused_has_changed_nothing() -> None:
 
 @pytest.mark.random
 def test_a_flipped_bit_is_never_read_as_part_of_a_story() -> None:
-    flips = cases(100, quick=40)
+    flips = cases(100, quick=16)
     report = reported(flips=flips)
     flipped, damaged = report["flipped_bits"], report["damaged_files"]
     assert flipped["flips"] == flips

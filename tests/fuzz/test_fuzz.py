@@ -36,7 +36,7 @@ from tests.fuzz.targets import TARGETS
 from tests.fuzz.watch import make_input
 from tests.fuzz.workers import fuzz
 
-FEW = 150
+FEW = 60
 """Inputs of each target in `make test`; `make fuzz` tries 100,000."""
 
 

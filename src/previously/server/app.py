@@ -34,9 +34,9 @@ from previously.server.hosts import is_loopback
 from previously.server.logs import RequestLog
 from previously.server.metrics import Metrics, make_metrics_route
 from previously.server.page import make_page_routes
+from previously.server.passthrough import Passthrough
 from previously.server.pending_turns import PendingTurns
 from previously.server.refusals import Refusal, answer_refusal
-from previously.server.relay import Passthrough
 from previously.server.turn import ChatTurns
 from previously.server.upstream import Facts, Upstream
 from previously.story.story import Story
@@ -161,10 +161,16 @@ def make_app(
     return RequestLog(Guard(inner, rules, callers), proxy.metrics)
 
 
+WITHOUT_V1 = ("/chat/", "/messages", "/responses", "/models", "/completions", "/embeddings")
+"""The beginnings of paths that clients ask for when `/v1` is missing in the address they were given."""
+
+
 async def _answer_http_error(request: Request, error: Exception) -> Response:
-    """Say that there is no such thing, in the shape that clients of this interface understand."""
+    """Return a 404 or 405 in the client's own error format."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     words = {404: "There is nothing at this address.", 405: "This address does not take this method."}
+    if status == 404 and request.url.path.startswith(WITHOUT_V1):
+        words[404] = "There is nothing at this address: the address of this server ends in /v1."
     return await answer_refusal(request, Refusal(status, "not_found", words.get(status, "This cannot be done.")))
 
 
@@ -176,7 +182,7 @@ HANDLERS = {Refusal: answer_refusal, HTTPException: _answer_http_error, Exceptio
 
 
 def make_routes(proxy: Proxy) -> list[BaseRoute]:
-    """Return all that the proxy answers. Whatever is not here is not passed on."""
+    """Return all that the proxy answers: chats with memory, and what else is under `/v1` without."""
 
     async def healthz(_: Request) -> Response:
         return JSONResponse({"ok": True})
@@ -185,7 +191,8 @@ def make_routes(proxy: Proxy) -> list[BaseRoute]:
         if proxy.stopping:
             return JSONResponse({"ready": False, "reason": "stopping"}, 503)
         memory = "unsaved" if proxy.turns.unsaved else "waiting" if proxy.pending.count else "on"
-        return JSONResponse({"ready": True, "memory": memory})
+        upstream = "on" if proxy.upstream.is_reachable else "unreachable"
+        return JSONResponse({"ready": True, "memory": memory, "upstream": upstream})
 
     return [
         Route("/healthz", healthz),
@@ -194,15 +201,7 @@ def make_routes(proxy: Proxy) -> list[BaseRoute]:
             _make_route(f"/v1/{interface.path}", proxy.chat.answer_in(interface), "POST")
             for interface in INTERFACES.values()
         ),
-        _make_route("/v1/messages/count_tokens", proxy.passthrough, "POST"),
-        *(_make_route(f"/v1/responses/{path}", proxy.passthrough, "POST") for path in ("compact", "input_tokens")),
-        _make_route("/v1/responses/{response}/cancel", proxy.passthrough, "POST"),
-        _make_route("/v1/responses/{response}/input_items", proxy.passthrough, "GET"),
-        _make_route("/v1/responses/{response}", proxy.passthrough, "GET", "DELETE"),
-        _make_route("/v1/completions", proxy.passthrough, "POST"),
-        _make_route("/v1/embeddings", proxy.passthrough, "POST"),
-        _make_route("/v1/models", proxy.passthrough, "GET"),
-        _make_route("/v1/models/{model:path}", proxy.passthrough, "GET"),
+        _make_route("/v1/{path:path}", proxy.passthrough, "GET", "POST", "PUT", "PATCH", "DELETE"),
         make_metrics_route(proxy.metrics),
         *make_page_routes(proxy.memory_of),
     ]

@@ -25,8 +25,9 @@ from previously.server.guard import get_caller, read_whole_body
 from previously.server.logs import RequestNote, get_note
 from previously.server.metrics import Metrics
 from previously.server.overflow import find_overflow
+from previously.server.passthrough import Passthrough
 from previously.server.refusals import Header, Refusal
-from previously.server.relay import Outgoing, Passthrough, RelayOutcome, ReplyListener, relay
+from previously.server.relay import Outgoing, RelayOutcome, ReplyListener, relay
 from previously.server.turn import ChatTurn, ChatTurns
 from previously.server.upstream import Upstream
 from previously.wire.interface import Interface

@@ -30,6 +30,7 @@ from previously.server.hosts import (
     values,
 )
 from previously.server.refusals import Header, Refusal, make_retry_header, refuse
+from previously.wire.interface import INTERFACES
 
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 MOST_OWNERS = 10_000
@@ -68,9 +69,9 @@ def check_head(path: bytes, headers: Collection[Header], bounds: Bounds) -> None
         raise Refusal(414, "path_too_long", "The address of the request is too long.")
 
 
-def check_body(method: str, headers: Collection[Header], bounds: Bounds) -> None:
+def check_body(method: str, headers: Collection[Header], bounds: Bounds, *, of_any_kind: bool = False) -> None:
     """Raise `Refusal` for a body that is no JSON (415: what a page can send without being asked is none), where none
-    belongs (400), or that says it is too large (413)."""
+    belongs (400), or that says it is too large (413). `of_any_kind`: it is passed on, and need be no JSON."""
     lengths, codings = values(headers, b"content-length"), values(headers, b"transfer-encoding")
     clear = len(lengths) + len(codings) <= 1 and all(coding.lower() == "chunked" for coding in codings)
     if not clear or not all(length.isascii() and length.isdecimal() for length in lengths):
@@ -79,13 +80,18 @@ def check_body(method: str, headers: Collection[Header], bounds: Bounds) -> None
         if codings or any(int(length[:20]) for length in lengths):
             raise Refusal(400, "body_not_expected", f"A {method} request has no body.")
         return
+    if not of_any_kind:
+        _check_json(headers)
+    if lengths and (len(lengths[0]) > 20 or int(lengths[0]) > bounds.body_bytes):
+        raise _too_large(bounds)
+
+
+def _check_json(headers: Collection[Header]) -> None:
     kinds = values(headers, b"content-type")
     if len(kinds) != 1 or kinds[0].partition(";")[0].strip().lower() != "application/json":
         raise Refusal(415, "not_json", "The body must be sent as application/json.")
     if [coding for coding in values(headers, b"content-encoding") if coding.lower() != "identity"]:
         raise Refusal(415, "encoded", "The body must be sent as it is, not compressed.")
-    if lengths and (len(lengths[0]) > 20 or int(lengths[0]) > bounds.body_bytes):
-        raise _too_large(bounds)
 
 
 async def read_body(receive: Receive, bounds: Bounds, hold: Callable[[int], None]) -> bytes:
@@ -155,6 +161,8 @@ async def read_whole_body(receive: Receive) -> bytes:
         if not message.get("more_body", False):
             return bytes(body)
 
+
+_CHATS = frozenset(f"/v1/{interface.path}" for interface in INTERFACES.values())
 
 CALLER = "previously.caller"
 """The key of the caller in a scope."""
@@ -234,7 +242,7 @@ class Guard:
             response.extra = make_cors_headers(origin)
             if is_preflight(method, headers):
                 return False
-        check_body(method, headers, rules.bounds)
+        check_body(method, headers, rules.bounds, of_any_kind=is_passed_on(scope["path"]))
         return True
 
     async def _answer(self, scope: Scope, receive: Receive, response: _Response) -> None:
@@ -321,6 +329,11 @@ def get_caller(scope: Scope) -> Caller:
     """Return who asks; only for requests that came through a guard, and no probe."""
     caller: Caller = scope[CALLER]
     return caller
+
+
+def is_passed_on(path: str) -> bool:
+    """Return whether a request goes to the upstream as it is. No page of another origin gets that far."""
+    return path.startswith("/v1/") and path not in _CHATS
 
 
 def is_page(path: str) -> bool:

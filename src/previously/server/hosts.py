@@ -122,7 +122,7 @@ def is_preflight(method: str, headers: Collection[Header]) -> bool:
 def make_preflight_headers(headers: Collection[Header]) -> list[Header]:
     """Return the headers that say what an allowed page may send: whatever it wishes to, since its origin was named by
     whoever runs this server."""
-    answer = [(b"access-control-allow-methods", b"GET, POST"), (b"access-control-max-age", b"600")]
+    answer = [(b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE"), (b"access-control-max-age", b"600")]
     wished = values(headers, b"access-control-request-headers")
     if len(wished) == 1 and _NAMES_OF_HEADERS.fullmatch(wished[0].encode("latin-1")):
         answer.append((b"access-control-allow-headers", wished[0].encode("latin-1")))

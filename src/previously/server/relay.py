@@ -5,8 +5,6 @@ before the first byte as well as after. What the upstream does wrong becomes a s
 error before the first byte, an error event after it. Some servers say only in their stream that a request was too long,
 so its beginning is looked at before the client sees any of it: nothing is held back once a part of an answer is there,
 nor for longer than `HOLD_S`, and what was held goes out unchanged and in order.
-
-`Passthrough` passes requests on as they are, without memory: models, text completions, embeddings, counts of tokens.
 """
 
 from __future__ import annotations
@@ -17,16 +15,13 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import quote
 
 import httpx
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Send
 
-from previously.core.patterns import lazy_pattern
-from previously.server.guard import get_caller, read_whole_body
 from previously.server.refusals import Header, Refusal
-from previously.server.upstream import Upstream, select_headers
-from previously.wire.errors import CHAT_ERRORS, ErrorFormat, find_error_format
+from previously.server.upstream import Upstream, list_end_to_end, select_headers
+from previously.wire.errors import CHAT_ERRORS, ErrorFormat
 from previously.wire.reply import Reply
 from previously.wire.sse import ReplyReader
 
@@ -61,6 +56,8 @@ class Outgoing:
     """Headers of ours that the client gets."""
     errors: ErrorFormat = CHAT_ERRORS
     """The format in which the client is told what went wrong."""
+    as_is: bool = False
+    """True when the answer goes back as it comes, whatever it is."""
 
 
 @dataclass
@@ -139,11 +136,15 @@ async def _pass(
     before_end: Callable[[RelayOutcome], asyncio.Future[None]] | None,
     again: Again | None,
 ) -> None:
+    kind = ""
     try:
         while True:
             async with upstream.open_response(out.method, out.path, out.headers, out.body, out.query) as response:
                 outcome.status = response.status_code
                 kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if out.as_is:
+                    await _pass_as_is(response, kind, send, out, outcome)
+                    break
                 if not outcome.answered:
                     other = await _pass_error(response, send, out, again)
                 elif out.streams and kind == EVENT_STREAM:
@@ -161,10 +162,26 @@ async def _pass(
         outcome.broken = True
         if not outcome.sent:
             raise _explain_loss(error, upstream) from None
+        if out.as_is and kind != EVENT_STREAM:
+            raise ConnectionError("half of a file is none: the client sees that the connection ends") from None
         await _say_broken(send, out, "The upstream broke off before its answer was whole.")
     if before_end:
         await before_end(outcome)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _pass_as_is(response: httpx.Response, kind: str, send: Send, out: Outgoing, outcome: RelayOutcome) -> None:
+    """Pass an answer on byte by byte, with all of its headers but those of the connection."""
+    if 300 <= outcome.status < 400:
+        raise _refuse_redirect()
+    if outcome.answered and kind == "text/html":
+        raise _refuse_page()
+    headers = [*list_end_to_end(response.headers.raw), *out.told]
+    await send({"type": "http.response.start", "status": outcome.status, "headers": headers})
+    outcome.sent = 1  # from now on the client has an answer
+    async for chunk in response.aiter_raw():
+        outcome.sent += len(chunk)
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
 
 
 async def _pass_stream(
@@ -217,9 +234,7 @@ async def _pass_whole(
     if body is None:
         raise Refusal(502, "bad_upstream", "The upstream's answer is too large.")
     if body.lstrip()[:1] == b"<":
-        raise Refusal(
-            502, "bad_upstream", "The upstream answered with a web page: is its address right, and does it end in /v1?"
-        )
+        raise _refuse_page()
     if hearing and not _is_answer(body):
         raise Refusal(502, "bad_upstream", "The upstream's answer is none: it is not JSON, or was cut off.")
     if hearing:
@@ -256,9 +271,7 @@ async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again
     """Pass on what the upstream complains of, as it says it; or return the request to send instead."""
     status = response.status_code
     if 300 <= status < 400:
-        raise Refusal(
-            502, "bad_upstream", "The upstream sends requests elsewhere, which is not followed: use its final address."
-        )
+        raise _refuse_redirect()
     body = await _read(response, MOST_ERROR_BYTES)
     if body is None or body.lstrip()[:1] == b"<":
         body = None  # a page for people, or without end
@@ -272,6 +285,18 @@ async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again
     await send({"type": "http.response.start", "status": status, "headers": [*own, *out.told, length]})
     await send({"type": "http.response.body", "body": body, "more_body": False})
     return None
+
+
+def _refuse_page() -> Refusal:
+    return Refusal(
+        502, "bad_upstream", "The upstream answered with a web page: is its address right, and does it end in /v1?"
+    )
+
+
+def _refuse_redirect() -> Refusal:
+    return Refusal(
+        502, "bad_upstream", "The upstream sends requests elsewhere, which is not followed: use its final address."
+    )
 
 
 async def _read(response: httpx.Response, most: int) -> bytes | None:
@@ -386,43 +411,3 @@ class HeldStream:
         """Nobody waits for more."""
         if self._next is not None:
             self._next.cancel()
-
-
-_MODEL_PATH = lazy_pattern(r"[A-Za-z0-9._:@+ /-]{1,300}")
-
-
-class Passthrough:
-    """Passes requests on to the same path of the upstream."""
-
-    def __init__(self, upstream: Upstream) -> None:
-        self._upstream = upstream
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await read_whole_body(receive) if scope["method"] == "POST" else b""
-        await self.pass_on(scope, body, receive, send)
-
-    async def pass_on(
-        self, scope: Scope, body: bytes, receive: Receive, send: Send, told: Sequence[Header] = ()
-    ) -> None:
-        """Pass a request on whose body was read."""
-        headers = self._upstream.build_headers(dict(scope["headers"]), get_caller(scope))
-        path = _check_path(scope["path"].removeprefix("/v1/"))
-        wording = find_error_format(scope["path"])
-        out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _is_stream(body), told, wording)
-        await relay(self._upstream, out, receive, send)
-
-
-def _check_path(path: str) -> str:
-    """Return a path of the upstream: names of models may hold slashes, and nothing that leads anywhere else."""
-    if not _MODEL_PATH.fullmatch(path) or any(part in ("", ".", "..") for part in path.split("/")):
-        raise Refusal(404, "not_found", "There is nothing at this address.")
-    return quote(path, safe="/:@+")
-
-
-def _is_stream(body: bytes) -> bool:
-    """Return whether a stream is asked for; a body that cannot be read is the upstream's to complain of."""
-    try:
-        fields = json.loads(body) if body else {}
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(fields, dict) and fields.get("stream") is True

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -51,6 +51,15 @@ PASSED_ON = frozenset(
     b"idempotency-key x-request-id anthropic-version anthropic-beta x-app originator".split()
 )
 """The headers of a client that the upstream sees, besides its key."""
+
+HOP_BY_HOP = frozenset(
+    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
+    b"upgrade".split()
+)
+"""The headers of one connection, which mean nothing on the next."""
+
+OURS = frozenset(b"host content-length authorization x-api-key cookie origin referer".split())
+"""The headers of a client that are meant for this proxy: its name, its key, and what a browser tells of its page."""
 
 PASSED_BACK = frozenset(
     "content-type retry-after retry-after-ms x-request-id openai-processing-ms openai-version openai-organization "
@@ -105,12 +114,20 @@ class Upstream:
         self._facts: dict[str, KnownFacts] = {}
         self._looking: dict[str, asyncio.Task[Facts]] = {}
         self._learned: dict[str, tuple[float, int]] = {}
+        self.is_reachable = True
+        """False from a request for which there was no connection until one is answered."""
 
-    def build_headers(self, given: Mapping[bytes, bytes], caller: Caller) -> dict[bytes, bytes]:
+    def build_headers(
+        self, given: Mapping[bytes, bytes], caller: Caller, *, all_of_them: bool = False
+    ) -> dict[bytes, bytes]:
         """Return the headers of a request: a client's own, and its key or ours, in the header by which the client gives
-        keys."""
-        passed = {name: value for name, value in given.items() if name in PASSED_ON}
-        passed[b"accept-encoding"] = b"identity"
+        keys. For a chat they are those that a model's server needs; else all of them, but for ours."""
+        if all_of_them:
+            ended = list_end_to_end(given.items())
+            passed = {name: value for name, value in ended if name not in OURS and not name.startswith(b"x-previously")}
+        else:
+            passed = {name: value for name, value in given.items() if name in PASSED_ON}
+            passed[b"accept-encoding"] = b"identity"
         if key := caller.upstream_key or self.key:
             if caller.by_x_api_key or (caller.gave_none and b"anthropic-version" in given):
                 passed[X_API_KEY] = key.encode("latin-1", "replace")
@@ -140,8 +157,13 @@ class Upstream:
         url = self.endpoint.join(path)
         if query:
             url = f"{url}{'&' if '?' in url else '?'}{query.decode('latin-1')}"
-        async with self._client.stream(method, url, headers=headers, content=body or None) as response:
-            yield response
+        try:
+            async with self._client.stream(method, url, headers=headers, content=body or None) as response:
+                self.is_reachable = True
+                yield response
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            self.is_reachable = False
+            raise
 
     async def find_facts(self, model: str, key: str | None) -> Facts:
         """Return what is known of a model; the first who asks waits a moment for it."""
@@ -208,6 +230,15 @@ class Upstream:
         for looking in list(self._looking.values()):
             looking.cancel()
         await self._client.aclose()
+
+
+def list_end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers that are not those of one connection; a header may name more of them."""
+    lower = [(name.lower(), value) for name, value in headers]
+    named = {
+        word.strip() for name, value in lower if name == b"connection" for word in value.lower().split(b",") if word
+    }
+    return [(name, value) for name, value in lower if name not in HOP_BY_HOP and name not in named]
 
 
 def select_headers(headers: httpx.Headers) -> list[tuple[bytes, bytes]]:

@@ -53,7 +53,7 @@ async def test_what_is_allowed_reaches_the_application_whole() -> None:
         ({"headers": {**JSON, "host": "127.0.0.1"}}, 421),
         ({"headers": {**JSON, "origin": "http://evil.example"}}, 403),
         ({"headers": {**JSON, "sec-fetch-site": "cross-site"}}, 403),
-        ({"headers": {"content-type": "text/plain"}}, 415),
+        ({"headers": {"content-type": "text/plain"}, "path": "/v1/chat/completions"}, 415),
         ({"headers": {**JSON, "content-length": "1073741824"}}, 413),
         ({"headers": [*JSON.items(), *[("x-a", "b")] * 100]}, 431),
         ({"headers": {**JSON, "x-a": "b" * 40_000}}, 431),
@@ -187,7 +187,7 @@ async def test_a_named_origin_may_ask_and_read_also_why_it_was_refused() -> None
     allowed = await asked(guard, "POST", headers={**JSON, "origin": FRIEND})
     assert (allowed.status, allowed.headers["access-control-allow-origin"]) == (200, FRIEND)
     assert allowed.headers["vary"] == "Origin"
-    refused = await asked(guard, "POST", headers={"origin": FRIEND})
+    refused = await asked(guard, "POST", "/v1/chat/completions", headers={"origin": FRIEND})
     assert (refused.status, refused.headers["access-control-allow-origin"]) == (415, FRIEND)
     other = await asked(guard, "OPTIONS", headers={**wishes, "origin": "http://localhost:3001"})
     assert (other.status, "access-control-allow-origin" in other.headers) == (403, False)

@@ -175,7 +175,7 @@ async def test_what_is_wrong_is_told_as_anthropic_tells_it(rig: Rig) -> None:
     assert (busy.status_code, busy.json()) == (529, {"type": "error", "error": {"type": "overloaded_error"}})
     rig.upstream.new_plan(ScriptedAnswer(status=502, content_type="text/html", body="<html>Bad Gateway</html>"))
     assert told(await post(rig, body("AM page")))["type"] == "api_error"
-    missing = await rig.client.post(f"{rig.proxy.base_url}/messages/batches", json={}, headers=KEYS)
+    missing = await rig.client.post(f"{rig.proxy.base_url}/messages/..%2fbatches", json={}, headers=KEYS)
     assert missing.status_code == 404
     assert told(missing)["type"] == "not_found_error"
 
