@@ -5,11 +5,12 @@ reported: numbers, no words. Five of them make a `Calibration`: a factor per scr
 and Japanese comes right as well; what the chat template takes per message; and what every request carries unseen
 (a system prompt of the server's own) where it shows.
 
-The same samples give the same calibration. An odd report (a cut prompt, cached tokens left out, a picture, another
-model behind the same name) moves it little: the fit is one of least squares, with a prior for every number and less and
-less trust in samples that stay far off. Everything stays within bounds. Fewer samples than five, or reports that do not
-hang together, give none, and the plain estimate with its margin stays. Reading a sample back never fails, and one of an
-older rule, or beyond belief, is not used. Nothing here changes by itself: whoever counts decides when to fit anew.
+The same samples give the same calibration; where many agree with the one there is, that one stays. An odd report (a cut
+prompt, cached tokens left out, a picture, another model behind the same name) moves it little: the fit is one of least
+squares, with a prior for every number and less and less trust in samples that stay far off. Everything stays within
+bounds. Fewer samples than five, or reports that do not hang together, give none, and the plain estimate with its margin
+stays. Reading a sample back never fails, and one of an older rule, or beyond belief, is not used. Nothing here changes
+by itself: whoever counts decides when to fit anew.
 
 A calibrated counter is centred: it has no margin, and is as often a little high as a little low.
 """
