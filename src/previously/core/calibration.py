@@ -402,7 +402,7 @@ def find_estimate(name: str) -> Counter | None:
 
 def _measure_miss(calibration: Calibration, sample: Sample) -> float:
     """Return by which share of what was weighed a calibration is off."""
-    counted = sum(map(mul, calibration.factors, sample.weights)) / 1_000
+    counted = _product(calibration.factors, sample.weights) / 1_000
     counted += calibration.message_tokens * sample.messages + calibration.request_tokens + sample.fixed
     return abs(sample.reported - counted) / sample.weighed
 
