@@ -31,7 +31,7 @@ def test_a_verb_that_the_disk_refused_has_changed_nothing() -> None:
 
 @pytest.mark.random
 def test_a_flipped_bit_is_never_read_as_part_of_a_story() -> None:
-    flips = cases(100, quick=16)
+    flips = cases(200, quick=16)  # two thousand in `make crash`
     report = reported(flips=flips)
     flipped, damaged = report["flipped_bits"], report["damaged_files"]
     assert flipped["flips"] == flips
@@ -39,13 +39,6 @@ def test_a_flipped_bit_is_never_read_as_part_of_a_story() -> None:
     assert flipped["answers"]["as before"] > flipped["answers"]["refused"], "what is not damaged can be read"
     assert damaged["damages"] >= flips // 4
     assert not flipped["faults"] + damaged["faults"], "\n".join(flipped["faults"] + damaged["faults"])
-
-
-@pytest.mark.slow(reason="asks for all that people see of their stories, two thousand times")
-def test_two_thousand_flipped_bits_give_no_wrong_text() -> None:
-    flipped = reported(flips=2_000)["flipped_bits"]
-    assert flipped["flips"] == 2_000
-    assert not flipped["wrong"], "\n".join(flipped["faults"])
 
 
 DAMAGES = {

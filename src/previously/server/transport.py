@@ -25,6 +25,9 @@ MOST_AHEAD_BYTES = 256 * 1024
 """Bytes that are read before whoever takes them: a client on a slow line makes the upstream wait, not this memory
 grow."""
 
+PIECE_BYTES = 32 * 1024
+"""The most bytes of a body that are given at once: a packed one unfolds to up to a thousand times its size."""
+
 MOST_HEAD_BYTES = 100 * 1024
 """A longer head is no head of a model's server."""
 
@@ -168,7 +171,9 @@ class _Body(httpx.AsyncByteStream):
         connection = self._connection
         while connection is not None:
             if connection.chunks:
-                yield connection.take()
+                body = connection.take()
+                for start in range(0, len(body), PIECE_BYTES):
+                    yield body[start : start + PIECE_BYTES]
             elif connection.is_whole:
                 return
             else:

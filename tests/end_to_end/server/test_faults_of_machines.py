@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import httpx
 import pytest
 
 from previously import ScriptedAnswer, ScriptedServer
+from previously.storage.sqlite.page_checksums import connect
 from previously.testing import gzip_bomb, long_line
 from tests.effort import mark_slow
 from tests.end_to_end.server.running import (
@@ -37,7 +37,8 @@ DEGRADED = "x-previously-memory"
 @contextmanager
 def locked(db: Path) -> Iterator[None]:
     """Nobody else can write into the store meanwhile, as when a disk hangs."""
-    holder = sqlite3.connect(db, isolation_level=None)
+    holder = connect(str(db))
+    holder.set_busy_timeout(5_000)
     try:
         holder.execute("BEGIN IMMEDIATE")
         yield
