@@ -35,8 +35,9 @@ CALL_OVERHEAD_TOKENS = 8
 LONGEST_KNOWN = 10_000
 """Characters of a text whose count is kept for a while."""
 
-LONGEST_WEIGHED = 100_000
-"""Characters of a text whose weights are kept: all memory of a view is one text, and is counted several times."""
+LONGEST_WEIGHED = 50_000
+"""Characters of a text whose weights are kept: all memory of a view is one text, of some 10,000 tokens at most, and is
+counted several times."""
 
 KNOWN_BYTES, WEIGHTS_BYTES = 32 * 1024 * 1024, 300
 """Bytes of texts whose weights are kept: those of the views of some hundred stories; and what the weights of one take
