@@ -5,11 +5,12 @@ reported: numbers, no words. Five of them make a `Calibration`: a factor per scr
 and Japanese comes right as well; what the chat template takes per message; and what every request carries unseen
 (a system prompt of the server's own) where it shows.
 
-The same samples give the same calibration. An odd report (a cut prompt, cached tokens left out, a picture, another
-model behind the same name) moves it little: the fit is one of least squares, with a prior for every number and less and
-less trust in samples that stay far off. Everything stays within bounds. Fewer samples than five, or reports that do not
-hang together, give none, and the plain estimate with its margin stays. Reading a sample back never fails, and one of an
-older rule, or beyond belief, is not used. Nothing here changes by itself: whoever counts decides when to fit anew.
+The same samples give the same calibration; where many agree with the one there is, that one stays. An odd report (a cut
+prompt, cached tokens left out, a picture, another model behind the same name) moves it little: the fit is one of least
+squares, with a prior for every number and less and less trust in samples that stay far off. Everything stays within
+bounds. Fewer samples than five, or reports that do not hang together, give none, and the plain estimate with its margin
+stays. Reading a sample back never fails, and one of an older rule, or beyond belief, is not used. Nothing here changes
+by itself: whoever counts decides when to fit anew.
 
 A calibrated counter is centred: it has no margin, and is as often a little high as a little low.
 """
@@ -19,14 +20,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import mul
 from typing import Any, Final
 
 from previously.core.messages import Image, Message
 from previously.core.patterns import lazy_pattern
+from previously.core.recent_values import RecentValues
 from previously.core.tokens import (
     COUNTER,
     ESTIMATE,
+    LONGEST_KNOWN,
     MARGINS,
     MESSAGE_OVERHEAD_TOKENS,
     SCRIPTS,
@@ -306,6 +310,14 @@ class Calibration:
         return None
 
 
+KNOWN_BYTES, COUNT_BYTES = 1024 * 1024, 100
+"""Bytes of texts whose tokens a calibrated counter keeps: those of a few views; and what each takes besides its
+words."""
+
+MOST_COUNTERS = 32
+"""Calibrated counters that are kept for whoever has the same calibration: those of the stories that are told now."""
+
+
 class Calibrated:
     """The estimate, corrected. Rounded to the nearest, since sums of many texts are what matters."""
 
@@ -317,20 +329,31 @@ class Calibrated:
         self.request_overhead_tokens: Final = calibration.request_tokens
         # Whole numbers, so that every machine counts the same.
         self._factors: Final = tuple(round(1_000 * factor) for factor in calibration.factors)
+        self._known: Final = RecentValues[str, int](KNOWN_BYTES)
 
     def __repr__(self) -> str:
         return f"Calibrated({self.name!r})"
 
     def tokens(self, text: str) -> int:
         """Return the tokens of a text, as the samples' model counts them."""
-        return max(1, (sum(map(mul, self._factors, weigh(text))) + 500_000) // 1_000_000) if text else 0
+        size = len(text) + COUNT_BYTES
+        tokens = self._known.get(text, size)
+        if tokens is None:
+            tokens = max(1, (sum(map(mul, self._factors, weigh(text))) + 500_000) // 1_000_000) if text else 0
+            if len(text) <= LONGEST_KNOWN:
+                self._known.keep(text, tokens, size)
+        return tokens
 
 
-def calibrate(samples: Iterable[Sample]) -> Calibration | None:
-    """Return what the samples teach; None when they are too few or do not hang together."""
+def calibrate(samples: Iterable[Sample], before: Calibration | None = None) -> Calibration | None:
+    """Return what the samples teach; None when they are too few or do not hang together. Where there are as many as are
+    kept, the calibration `before` stays as long as it foretells the newest: a fit would move nothing but noise, and
+    takes milliseconds of each turn."""
     usable = [one for one in samples if one.usable][-KEPT_SAMPLES:]
     if len(usable) < FEWEST_SAMPLES:
         return None
+    if before and len(usable) == KEPT_SAMPLES and _measure_miss(before, usable[-1]) < _LEAST_MISS:
+        return before
     message, request = _MESSAGE, Prior(0, _CERTAIN)
     numbers, miss = _fit(usable, message, request)
     if miss > _WORTH_EXPLAINING and _sizes_differ(usable):
@@ -353,7 +376,10 @@ def calibrate(samples: Iterable[Sample]) -> Calibration | None:
 
 def make_counter(calibration: Calibration | None) -> Counter:
     """Return the calibrated counter, or the plain estimate as long as there is no calibration."""
-    return Calibrated(calibration) if calibration else ESTIMATE
+    return _find_calibrated(calibration) if calibration else ESTIMATE
+
+
+_find_calibrated = lru_cache(MOST_COUNTERS)(Calibrated)
 
 
 _NAME = lazy_pattern(rf"{COUNTER} x([\d./e-]+)(?: m(\d{{1,2}}))?(?: r(\d{{1,5}}))?", re.ASCII)
@@ -373,7 +399,14 @@ def find_estimate(name: str) -> Counter | None:
     calibration = _checked(
         values * (len(SCRIPTS) if len(values) == 1 else 1), int(match[2] or MESSAGE_OVERHEAD_TOKENS), int(match[3] or 0)
     )
-    return Calibrated(calibration) if calibration else None
+    return _find_calibrated(calibration) if calibration else None
+
+
+def _measure_miss(calibration: Calibration, sample: Sample) -> float:
+    """Return by which share of what was weighed a calibration is off."""
+    counted = _product(calibration.factors, sample.weights) / 1_000
+    counted += calibration.message_tokens * sample.messages + calibration.request_tokens + sample.fixed
+    return abs(sample.reported - counted) / sample.weighed
 
 
 def _sizes_differ(samples: Sequence[Sample]) -> bool:

@@ -35,6 +35,10 @@ CALL_OVERHEAD_TOKENS = 8
 LONGEST_KNOWN = 10_000
 """Characters of a text whose count is kept for a while."""
 
+LONGEST_WEIGHED = 50_000
+"""Characters of a text whose weights are kept: all memory of a view is one text, of some 10,000 tokens at most, and is
+counted several times."""
+
 KNOWN_BYTES, WEIGHTS_BYTES = 32 * 1024 * 1024, 300
 """Bytes of texts whose weights are kept: those of the views of some hundred stories; and what the weights of one take
 besides its words."""
@@ -157,7 +161,7 @@ def _weighed(text: str) -> tuple[tuple[int, ...], int]:
     """Return what `weigh` tells, and what long words may take besides. Every counter that estimates asks for the same
     weights, and a calibration that has learnt is another counter: what a text weighs stays."""
     size = len(text)
-    if size > LONGEST_KNOWN:
+    if size > LONGEST_WEIGHED:
         return _measure_weights(text)
     size += WEIGHTS_BYTES
     weighed = _known_weights.get(text, size)

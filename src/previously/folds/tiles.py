@@ -72,22 +72,33 @@ def cut_fragment_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list
     return tiles
 
 
-def cut_note_tiles(path: Sequence[OnPath], notes: Sequence[Version], beside: Sequence[Version] = ()) -> list[Tile]:
-    """Return the notes that stand on a run of the path, in path order, none over another. `beside` are memories of
-    another kind that are made of the same spans: both kinds are cut alike. What lies between is no tile: where the next
-    note is due is not for the notes to say.
+def cut_note_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list[Tile]:
+    """Return the notes that stand on a run of the path, in path order, none over another."""
+    return cut_tiles_alike(path, notes)[0]
+
+
+def cut_tiles_alike(path: Sequence[OnPath], *kinds: Sequence[Version]) -> list[list[Tile]]:
+    """Return of each of these kinds of memory, which are made of the same spans, what stands on a run of the path, in
+    path order, none over another; all are cut alike. What lies between is no tile: where the next note is due is not
+    for the notes to say.
 
     Of all ways to cut the path, the one that covers most messages counts, then the one with the most that is firm, then
     the newest. So an edit costs the one tile it is in, what is to be made anew stays until as much stands in its place,
     and whatever is made for a tile keeps that tile.
     """
-    own = {note.id for note in notes}
-    tiles: list[Tile] = []
-    for at, versions in _best_cut(path, [*notes, *beside]):
-        note = _best([one for one in versions if one.id in own])
-        if note:
-            tiles.append(Tile(Span(path[at].position, path[at + len(note.made.span) - 1].position), note))
-    return tiles
+    cut = _best_cut(path, [version for versions in kinds for version in versions])
+    alike: list[list[Tile]] = []
+    for notes in kinds:
+        own = {note.id for note in notes}
+        best = [(at, _best([version for version in versions if version.id in own])) for at, versions in cut]
+        alike.append(
+            [
+                Tile(Span(path[at].position, path[at + len(note.made.span) - 1].position), note)
+                for at, note in best
+                if note
+            ]
+        )
+    return alike
 
 
 Weight = tuple[int, int, int]

@@ -25,7 +25,7 @@ from previously.folds.analysis import parse_analysis
 from previously.folds.builtin.quotes import renumber_live, renumber_quotes
 from previously.folds.recap import FoldRules, Timeline
 from previously.folds.summary import Application, Summary, apply_updates, grow_summary, parse_summary
-from previously.folds.tiles import Tile, TileRules, cut_fragment_tiles, cut_note_tiles, cut_scene_tiles, take_leading
+from previously.folds.tiles import Tile, TileRules, cut_fragment_tiles, cut_scene_tiles, cut_tiles_alike, take_leading
 from previously.lore.state import FORM
 
 MOST_WALKED = 1_024
@@ -202,7 +202,8 @@ def find_updates(snapshot: Snapshot, path: Sequence[OnPath]) -> tuple[list[Tile]
     notes, episodes = [
         snapshot.notes(kind, SPAN_SCOPE, digests) if digests else [] for kind in (Kind.NOTE, Kind.EPISODE)
     ]
-    return cut_note_tiles(path, notes, episodes), cut_note_tiles(path, episodes, notes)
+    noted, told = cut_tiles_alike(path, notes, episodes)
+    return noted, told
 
 
 def list_note_ids(snapshot: Snapshot) -> list[int]:

@@ -53,6 +53,9 @@ LONG_QUERY = 15
 FEW_WORDS = 4
 """A message with fewer words is looked up together with the one before it."""
 
+MOST_WORDS_TOLD = 6
+"""Words that a reason names of those a passage was found by: a line of them."""
+
 FEW = 64
 """Messages that are indexed within a write: some tens of milliseconds, no longer than other writers wait anyhow."""
 
@@ -255,7 +258,7 @@ def _make_hit(hit: Hit, item: OnPath, tokens: int) -> SearchHit:
 
 def _say_reason(why: Why, line: str) -> str:
     """Return what a passage was found by, in words."""
-    from previously.text.words import find_places
+    from previously.text.words import iterate_places
 
     parts = {
         "words": why.by_words,
@@ -267,8 +270,12 @@ def _say_reason(why: Why, line: str) -> str:
     }
     whole = sum(part for part in parts.values() if part > 0) or 1.0
     ways = ", ".join(f"{name} {part / whole:.0%}" for name, part in parts.items() if part / whole >= 0.05)
-    words = list(dict.fromkeys(line[start:end] for start, end in find_places(line, why.terms)))
-    return f"recalled by {ways}; found: {', '.join(words[:6])}"
+    words: dict[str, None] = {}
+    for start, end in iterate_places(line, why.terms):
+        words[line[start:end]] = None
+        if len(words) == MOST_WORDS_TOLD:
+            break
+    return f"recalled by {ways}; found: {', '.join(words)}"
 
 
 def _read_at(snapshot: Snapshot, position: int) -> OnPath:

@@ -41,7 +41,7 @@ class StorySettings:
         all that was learnt is forgotten."""
         known = self._samples if model == self._model else ()
         self._model, self._samples = model, add_sample(known, sample)
-        calibration = calibrate(self._samples)
+        calibration = calibrate(self._samples, self._calibration if known else None)
         if calibration != self._calibration:
             self._calibration, self._estimate = calibration, make_counter(calibration)
         samples = [sample.to_json() for sample in self._samples]

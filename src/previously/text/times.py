@@ -52,6 +52,7 @@ class _Patterns:
             rf"|{lead}\b({month})\b\.?(?:(?:\s+of)?,?\s+{_YEAR})?)",
             re.I,
         )
+        self.digit = re.compile(r"\d")
         self.figures = re.compile(
             r"\b(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b"
             r"|(?:(\d{4})[年년]\s?)?(\d{1,2})[月월]\s?(?:(\d{1,2})[日일])?"
@@ -118,7 +119,9 @@ def render_day(at: str | None) -> str:
 
 def find_days(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
     """Return the days a question speaks of, each once, in its order."""
-    spans = [*_in_figures(text), *_in_writing(text, today), *_years(text)]
+    spans = [*_in_writing(text, today)]
+    if _patterns().digit.search(text):  # most of what is said has none
+        spans = [*_in_figures(text), *spans, *_years(text)]
     if today is not None and today > _EARLIEST_TODAY:
         # "I slept badly last night" in a chat asks for nothing; in a question, or a few words, it does.
         asked = (

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -131,17 +131,20 @@ def read_terms(text: str) -> Terms:
 
 def find_places(text: str, terms: Collection[str]) -> tuple[tuple[int, int], ...]:
     """Return where in a text these terms stand, as starts and ends, in order: what to highlight."""
+    return tuple(iterate_places(text, terms))
+
+
+def iterate_places(text: str, terms: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Yield the same one by one, for whoever needs the first few."""
     wanted = frozenset(terms)
     may_be_spaceless = not text.isascii()
-    places: list[tuple[int, int]] = []
     for match in _pieces(text).finditer(text):
         piece, start = match[2], match.start(2)
         own, _, name = _parts_of(piece)
         if may_be_spaceless and is_spaceless(piece):
-            places += _places_in_run(piece, start, wanted)
+            yield from _places_in_run(piece, start, wanted)
         elif name in wanted or not wanted.isdisjoint(own):
-            places.append((start, match.end(2)))
-    return tuple(places)
+            yield start, match.end(2)
 
 
 def _pieces(text: str) -> re.Pattern[str]:

@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from hashlib import sha256
-from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from previously.core.messages import (
@@ -27,6 +26,7 @@ from previously.core.messages import (
     list_fields,
 )
 from previously.core.path import Span
+from previously.core.recent_values import RecentValues
 from previously.core.tokens import Counter, message_tokens
 from previously.text.compare import find_common_front
 from previously.view.agent import Trim
@@ -68,14 +68,30 @@ class Recipe:
 
 
 def digest_messages(messages: Iterable[Message]) -> tuple[str, ...]:
-    return tuple(sha256(_write_plain(message).encode()).hexdigest()[:16] for message in messages)
+    return tuple(map(_digest_message, messages))
 
 
-def _write_plain(message: Message) -> str:
-    """Return a message as JSON; one that is words alone, as nearly all are, without the detour of a general encoder."""
-    if len(message.parts) == 1 and type(part := message.parts[0]) is Text and message.speaker is None:
-        return f'["{message.role.value}", null, [["Text", {{"text": {encode_basestring_ascii(part.text)}}}]]]'
-    return json.dumps(_to_plain(message), sort_keys=True)
+DIGEST_BYTES = 300
+"""Bytes of a digest and of its place in a dictionary."""
+
+_recent_digests = RecentValues[tuple[Role, str | None, str], str](16 * 1024 * 1024)
+"""Digests of messages that were shown lately: a view shows nearly all of what the one before has shown."""
+
+
+def _digest_message(message: Message) -> str:
+    """Return the digest of a message as JSON, remembered where it is words alone, as nearly all are."""
+    if not (len(message.parts) == 1 and type(part := message.parts[0]) is Text):
+        return _digest_anew(message)
+    key, size = (message.role, message.speaker, part.text), DIGEST_BYTES + 2 * len(part.text)
+    digest = _recent_digests.get(key, size)
+    if digest is None:
+        digest = _digest_anew(message)
+        _recent_digests.keep(key, digest, size)
+    return digest
+
+
+def _digest_anew(message: Message) -> str:
+    return sha256(json.dumps(_to_plain(message), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def count_unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: Sequence[str], counter: Counter) -> int:

@@ -32,6 +32,8 @@ def group_units(items: Iterable[OnPath]) -> list[list[OnPath]]:
     What is not whole is left out: results without their call, calls that were never answered; the newest may still
     be."""
     every = list(items)
+    if all(map(_is_told, every)):
+        return [[item] for item in every]  # a story without tools, as most are
     grouped = [every[unit.start : unit.stop] for unit in pairing.find_units([item.entry.message for item in every])]
     whole: list[list[OnPath]] = []
     for unit in grouped:
@@ -72,6 +74,12 @@ def cut_whole_turns(whole: Sequence[Sequence[OnPath]], room: int, counter: Count
         if left <= room * 3 // 4:
             return items[start:]
     return fill_tail(whole, room, counter)
+
+
+def _is_told(item: OnPath) -> bool:
+    """Return whether a message is a text and nothing else."""
+    message = item.entry.message
+    return len(message.parts) == 1 and type(message.parts[0]) is Text and message.role is not Role.TOOL
 
 
 def _is_whole(unit: Sequence[OnPath], *, newest: bool) -> bool:

@@ -104,9 +104,10 @@ async def test_words_that_were_changed_on_a_server_are_not_passed_on(tmp_path: P
     url = shared_server().emptied()
     memory = await Memory.open(url)
     await write_story(memory, "tale", 3)
+    story = await memory.story("tale")
+    assert len(await story.messages()) == 3, "what was read before is remembered, but not believed"
     with psycopg.connect(url, options="-c search_path=previously") as connection:
         connection.execute("UPDATE entry SET text = 'Massage 1' WHERE text LIKE 'Message 1%'")
-    story = await memory.story("tale")
     with pytest.raises(StoreProblem, match=r"entry .* does not have its digest"):
         await story.messages()
     with pytest.raises(StoreProblem, match=r"entry .* does not have its digest"):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from previously.core.calibration import Sample, calibrate, make_text_sample
+from previously.core.calibration import Calibration, Sample, calibrate, make_text_sample
 from previously.core.tokens import COUNTER, ESTIMATE, weigh
 from previously.runtime import story_settings
 from previously.runtime.story_settings import StorySettings
@@ -20,9 +20,9 @@ def report(number: int) -> Sample:
 def test_it_is_fitted_when_usage_is_reported_and_not_on_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     fits: list[int] = []
 
-    def counted(samples: tuple[Sample, ...]) -> object:
+    def counted(samples: tuple[Sample, ...], before: Calibration | None) -> object:
         fits.append(len(samples))
-        return calibrate(samples)
+        return calibrate(samples, before)
 
     monkeypatch.setattr(story_settings, "calibrate", counted)
     story = StorySettings((), "{}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from pathlib import Path
 
@@ -67,12 +68,14 @@ async def test_memory_is_given_back_once_after_each_load(monkeypatch: pytest.Mon
         freed.append(turns)
         loop.call_soon_threadsafe(given_back.release)
 
+    measured = free_memory.measure_memory
     monkeypatch.setattr(free_memory, "LOOK_S", 0.001)
     monkeypatch.setattr(free_memory, "free_memory", note)
+    monkeypatch.setattr(free_memory, "measure_memory", lambda: turns * free_memory.WORTH_BYTES // 2)
     idle = asyncio.Event()
     beside = asyncio.create_task(free_memory.free_memory_when_idle(lambda: turns, idle.is_set))
     await asyncio.sleep(0)
-    for turns in (1, 2):
+    for turns in (2, 4):
         idle.clear()
         await asyncio.sleep(0.05)
         assert turns not in freed
@@ -80,8 +83,11 @@ async def test_memory_is_given_back_once_after_each_load(monkeypatch: pytest.Mon
         async with asyncio.timeout(BACK_S):
             await given_back.acquire()
         await asyncio.sleep(0.05)
+    turns = 5  # which took half of what is worth it
+    await asyncio.sleep(0.05)
     beside.cancel()
-    assert freed == [1, 2]
+    assert freed == [2, 4]
+    assert measured() > 0 or sys.platform != "linux"
 
 
 async def hear(rig: Rig, client: httpx.AsyncClient, talk: Talk, text: str) -> str:

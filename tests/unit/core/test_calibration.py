@@ -168,6 +168,20 @@ def test_the_newest_samples_are_kept_and_the_same_ones_teach_the_same() -> None:
     assert forwards.factors == pytest.approx(backwards.factors, abs=0.002)
 
 
+def test_a_calibration_stays_while_it_foretells_what_is_reported() -> None:
+    def say(factor: float) -> Sample:
+        return said_by(ENGLISH[:5], {"latin": factor})
+
+    many = [say(1.1)] * KEPT_SAMPLES
+    fitted = calibrate(many)
+    assert fitted is not None
+    before = replace(fitted, factors=(fitted.factors[0] + 0.002, *fitted.factors[1:]))
+    assert calibrate(many, before) is before
+    assert calibrate(many[1:], before) == calibrate(many[1:]) != before, "few reports are worth a fit each"
+    others = [*many[1:], say(1.15)]
+    assert calibrate(others, before) == calibrate(others), "a report that is off is learnt from"
+
+
 def test_messages_make_a_sample_unless_there_are_pictures() -> None:
     said = [message("user", "Rain falls here.", speaker="Maya"), message("assistant", "雨が降る。")]
     sample = make_sample(said, 30)

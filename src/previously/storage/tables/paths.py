@@ -14,6 +14,7 @@ from typing import Any
 
 from previously.core.align import KnownEntry
 from previously.core.path import OnPath
+from previously.core.recent_values import RecentValues
 from previously.storage.tables.damage import Damaged, expect_row
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.rows import read_entry, read_known
@@ -142,5 +143,20 @@ class PathReader:
         return [_read_on_path(row) for row in self._session.rows("leading_to", values)]
 
 
+ROW_BYTES = 1_600
+"""Bytes of a message on a path besides its words: its row, six small objects, and a place in a dictionary."""
+
+_recent_messages = RecentValues[Row, OnPath](64 * 1024 * 1024)
+"""Messages that were read lately, by all that stands in their rows: those of the views of some hundred stories."""
+
+
 def _read_on_path(row: Row) -> OnPath:
-    return OnPath(row[0], row[1], row[2], read_entry(row[3:]))
+    """Return the message of a row. A turn reads nearly all of what the turn before has read; a row in which a single
+    byte has changed since is another row, and is checked anew."""
+    words = row[6] or row[7]
+    size = ROW_BYTES + (2 * len(words) if isinstance(words, str) else 0)
+    item = _recent_messages.get(row, size)
+    if item is None:
+        item = OnPath(row[0], row[1], row[2], read_entry(row[3:]))
+        _recent_messages.keep(row, item, size)
+    return item
