@@ -211,13 +211,15 @@ def replace_text(message: Message, text: str) -> Message:
     return replace(message, parts=(Text(text), *others))
 
 
-def change_texts(client_list: ClientList, start: int, change: Callable[[str], str]) -> ClientList:
-    """Return the list with other words in its body, from a place on."""
-    body = [*client_list.body[:start], *(_change_text(piece, change) for piece in client_list.body[start:])]
+def change_replies(client_list: ClientList, start: int, change: Callable[[str], str]) -> ClientList:
+    """Return the list with other words in the replies of its body, from a place on. What a user says stays as it is."""
+    body = [*client_list.body[:start], *(_change_reply(piece, change) for piece in client_list.body[start:])]
     return replace(client_list, body=tuple(body))
 
 
-def _change_text(piece: ClientMessage, change: Callable[[str], str]) -> ClientMessage:
+def _change_reply(piece: ClientMessage, change: Callable[[str], str]) -> ClientMessage:
+    if piece.message.role is not Role.ASSISTANT:
+        return piece
     parts = tuple(Text(change(part.text)) if isinstance(part, Text) else part for part in piece.message.parts)
     return replace(piece, draft=replace(piece.draft, message=replace(piece.message, parts=parts)))
 

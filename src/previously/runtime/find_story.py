@@ -24,7 +24,7 @@ from previously.recognition.choose_story import (
     find_tail,
     parse_header,
 )
-from previously.recognition.client_list import Ask, ClientList, ClientMessage, change_texts
+from previously.recognition.client_list import Ask, ClientList, ClientMessage, change_replies
 from previously.recognition.last_lists import LastList, LastLists, NearStory, select_spoken
 from previously.recognition.undo_postprocessing import Prefill
 from previously.storage.store import BranchInfo, StoryInfo, StoryKey
@@ -226,7 +226,7 @@ def _without_echoes(request: ClientRequest, snapshot: StoredSnapshot, start: int
     if not any(BLOCK_BEGIN in piece.message.text for piece in heard.body[start:]):
         return request
     mark = str(parse_header(snapshot.tables.stories.kept(snapshot.key, "header")).get(MEMORY_MARK, ""))
-    return replace(request, client_list=change_texts(heard, start, lambda text: remove_echoes(text, mark)))
+    return replace(request, client_list=change_replies(heard, start, lambda text: remove_echoes(text, mark)))
 
 
 def hash_body(client_list: ClientList) -> list[int]:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import math
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -112,10 +112,16 @@ class Proxy:
 
     async def catch_up(self) -> None:
         """Bring pending turns into their stories, again and again."""
+        failed = ""
         while True:
-            with suppress(Exception):
-                await self.turns.catch_up()
-            await asyncio.sleep(CATCH_UP_S)
+            try:
+                more, failed = await self.turns.catch_up(), ""
+            except Exception as error:
+                if failed != type(error).__name__:  # once, not every two seconds
+                    failed = type(error).__name__
+                    log.warning("Turns that wait are not brought in: %s", failed)
+                more = False
+            await asyncio.sleep(0 if more else CATCH_UP_S)
 
     async def free_memory(self) -> None:
         """Give memory back after each load."""

@@ -51,6 +51,7 @@ class WaitingFile:
     def __init__(self, handle: int | None, path: Path | None) -> None:
         self.path = path
         self.turns: dict[int, WaitingTurn] = {}
+        self._done: set[int] = set()
         self.size = 0
         self._handle = handle
 
@@ -131,10 +132,12 @@ class WaitingFile:
                 case {"id": int() as number, "owner": str() as owner, "story": str() | None as story}:
                     self.turns[number] = WaitingTurn(owner, story, line + b"\n")
                 case {"answers": int() as number, "replies": list()}:
-                    if number in self.turns:
-                        self.turns[number] = replace(self.turns[number], answer=line + b"\n")
+                    if number not in self.turns:
+                        return number in self._done  # else its request was damaged
+                    self.turns[number] = replace(self.turns[number], answer=line + b"\n")
                 case {"done": int() as number}:
                     self.turns.pop(number, None)
+                    self._done.add(number)
                 case _:
                     return False
         except (ValueError, RecursionError):
@@ -143,13 +146,14 @@ class WaitingFile:
 
 
 def make_line(fields: dict[str, Any]) -> bytes:
+    """Return a line, with its checksum. It has an end on both sides: if one is damaged, it harms no other line."""
     text = json.dumps(fields, ensure_ascii=True).encode()
-    return b"%s#%08x\n" % (text, crc32(text))
+    return b"\n%s#%08x\n" % (text, crc32(text))
 
 
 def read_line(line: bytes) -> Any:
     """Return what a line says; its checksum must be right."""
-    line = line.rstrip(b"\n")
+    line = line.strip(b"\n")
     if checked := _CHECKED.fullmatch(line):
         line = checked[1]
         if crc32(line) != int(checked[2], 16):
@@ -195,6 +199,8 @@ def take_spool(spool: Path, folder: Path) -> None:
             spool.replace(folder / f"spool-{secrets.token_hex(4)}{SUFFIX}")
             _sync_folder(folder)
             _sync_folder(spool.parent)
+    except FileNotFoundError:
+        return  # another server was quicker
     except OSError as error:
         raise StoreProblem(f"{spool} cannot be moved to {folder}: {error.strerror}.") from error
 

@@ -299,7 +299,8 @@ def find_pending_folder(where: str) -> Path | None:
     if where == IN_MEMORY:
         return None
     if "://" not in where:
-        return Path(where).with_name(f"{Path(where).name}-waiting")
+        file = Path(where).resolve()  # whatever name leads to it
+        return file.with_name(f"{file.name}-waiting")
     from psycopg.conninfo import conninfo_to_dict  # an extra: loaded when a server is named
 
     given = {name: str(value) for name, value in conninfo_to_dict(where).items()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import select
 import ssl
+import time
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
@@ -20,6 +21,9 @@ import httpx
 
 MOST_IDLE = 64
 """Connections that are kept open for the next request: more than people talk at once."""
+
+IDLE_S = 5.0
+"""Seconds that an idle connection is used again: whatever stands between may forget a longer one without a word."""
 
 MOST_AHEAD_BYTES = 256 * 1024
 """Bytes that are read before whoever takes them: a client on a slow line makes the upstream wait, not this memory
@@ -191,7 +195,7 @@ class LeanTransport(httpx.AsyncBaseTransport):
     def __init__(self, *, trust_env: bool) -> None:
         self._trust_env = trust_env
         self._tls: ssl.SSLContext | None = None
-        self._idle: deque[tuple[tuple[str, str, int], _Connection]] = deque()
+        self._idle: deque[tuple[tuple[str, str, int], float, _Connection]] = deque()
         self._places: dict[_Connection, tuple[str, str, int]] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -213,21 +217,21 @@ class LeanTransport(httpx.AsyncBaseTransport):
         """Keep a connection for the next request if its response is whole, else close it at once."""
         place = self._places.pop(connection)
         if connection.is_whole and connection.is_reusable and connection.is_open and not connection.chunks:
-            self._idle.append((place, connection))
+            self._idle.append((place, time.monotonic(), connection))
             if len(self._idle) > MOST_IDLE:
-                self._idle.popleft()[1].close()
+                self._idle.popleft()[2].close()
         else:
             connection.close()
 
     async def aclose(self) -> None:
-        for connection in [*self._places, *(connection for _, connection in self._idle)]:
+        for connection in [*self._places, *(connection for _, _, connection in self._idle)]:
             connection.close()
         self._idle.clear()
 
     def _take_idle(self, place: tuple[str, str, int]) -> _Connection | None:
         while self._idle:
-            known, connection = self._idle.pop()
-            if known == place and connection.seems_open():
+            known, since, connection = self._idle.pop()
+            if known == place and time.monotonic() - since < IDLE_S and connection.seems_open():
                 self._places[connection] = place
                 return connection
             connection.close()

@@ -134,6 +134,7 @@ class ChatTurns:
     ) -> ChatTurn:
         """Keep what the user said and make the view; without memory where that takes too long or fails. `key` is the
         client's own, for asking the upstream about its window; `arrived` is when the request was whole, if not now."""
+        request.client_request(owner)  # a name that is another's is refused before anything is kept
         turn = ChatTurn(owner, request, request.messages)
         known = await self._window_of(request.model, key)
         budget = find_budget(request, known or UNKNOWN_WINDOW_TOKENS)
@@ -323,9 +324,10 @@ class ChatTurns:
             raise _LeftAlone("what was said before in this story still waits")
         return await self._recognising.follow(listed, request.make_story_name())
 
-    async def catch_up(self) -> None:
+    async def catch_up(self) -> bool:
         """Bring in pending turns beside the traffic, some at a time, and find out whether turns can be kept again. What
-        was said after them may be in its story already: the order makes no difference."""
+        was said after them may be in its story already: the order makes no difference. Return whether more are
+        ready."""
         await self._pending.take_over()
         if self.unsaved and await self._pending.has_room():
             self.unsaved = False
@@ -337,10 +339,11 @@ class ChatTurns:
         for key in ready[:MOST_BROUGHT_IN]:
             began = time.monotonic()
             if not self._admission.has_room:
-                return  # those who wait for an answer go first
+                return False  # those who wait for an answer go first
             await self._bring_in(key)
             self._down_until = 0.0
             await asyncio.sleep(time.monotonic() - began)  # so that at least half of the time is left for others
+        return len(ready) > MOST_BROUGHT_IN
 
     async def _bring_in(self, key: PendingKey) -> None:
         turn = await self._pending.read(key)
@@ -371,7 +374,7 @@ class ChatTurns:
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # it was told where it was waited for; nobody else needs to parse_client_list of it
+            task.exception()  # it was told where it was waited for; nobody else needs to hear of it
 
 
 def _describe(error: Exception) -> str:

@@ -65,7 +65,7 @@ def render_block(mark: str, passages: Sequence[Recalled], lore: Sequence[LoreSho
 
 def render_text(text: str) -> str:
     """Return an entry or a passage as it stands between the marks: only its first line stands at the front."""
-    return text.replace("\n", "\n  ")
+    return "  ".join(text.splitlines(keepends=True))
 
 
 def render_lore(lore: LoreShown) -> str:

@@ -264,3 +264,12 @@ async def test_only_a_file_that_nobody_has_open_can_be_taken_as_it_is(place: Pat
             mend_file(place)
     with pytest.raises(BadInput, match="no SQLite file"):
         mend_file("postgresql://localhost/none")
+    theirs = place.with_name("theirs.db")
+    other = apsw.Connection(str(theirs))
+    other.execute("CREATE TABLE t (x)")
+    other.close()
+    before = read(theirs)
+    with pytest.raises(StoreProblem, match="no database of Previously"):
+        mend_file(theirs)
+    assert read(theirs) == before
+    assert not [path for path in place.parent.iterdir() if path.name.endswith("before-mend")]

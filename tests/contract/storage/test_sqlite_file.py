@@ -19,8 +19,7 @@ from previously.core.marks import MarkKind
 from previously.core.path import Put, Span, Splice
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.queries import load_migrations, load_queries, parse_queries
-from previously.storage.sqlite.file import APPLICATION_ID
-from previously.storage.sqlite.page_checksums import connect
+from previously.storage.sqlite.page_checksums import APPLICATION_ID, connect
 from previously.storage.tables import path_writer
 from previously.storage.tables.path_writer import PathWriter
 from tests.contract.storage.verbs import SqliteVerbs

@@ -25,8 +25,7 @@ from previously.runtime.backup import Outcome
 from previously.runtime.whole_stories import WholeStories
 from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool
-from previously.storage.sqlite.file import APPLICATION_ID
-from previously.storage.sqlite.page_checksums import connect
+from previously.storage.sqlite.page_checksums import APPLICATION_ID, connect
 from tests.contract.storage.postgres_server import shared_server
 from tests.effort import cases, mark_slow
 

@@ -279,3 +279,35 @@ def test_a_database_on_a_server_has_one_folder_whoever_uses_it(monkeypatch: pyte
     assert ann is not None and "secret" not in ann.name and "ann" not in ann.name
     assert find_pending_folder(str(tmp_path / "stories.db")) == tmp_path / "stories.db-waiting"
     assert find_pending_folder(":memory:") is None
+
+
+async def test_a_line_end_that_was_damaged_harms_no_line(tmp_path: Path) -> None:
+    before = PendingTurns(tmp_path / "waiting", MUCH)
+    for text in ("one", "two", "three"):
+        await before.add("ann", asked(text))
+    path = own_file(tmp_path / "waiting")
+    await before.close()
+    content = path.read_bytes()
+    ends = [at for at, byte in enumerate(content) if byte == ord("\n")]
+    for at in ends:
+        path.write_bytes(content[:at] + b"\x0b" + content[at + 1 :])
+        assert len(await texts_after_restart(tmp_path / "waiting")) >= 2, at
+
+
+async def test_an_answer_whose_request_was_damaged_is_put_aside_too(tmp_path: Path) -> None:
+    before = PendingTurns(tmp_path / "waiting", MUCH)
+    key = await before.add("ann", asked("one"))
+    assert key is not None
+    assert await before.keep_answer(key, [message("assistant", "Yes, one.")], partial=False)
+    path = own_file(tmp_path / "waiting")
+    await before.close()
+    path.write_bytes(path.read_bytes().replace(b"one", b"ONE", 1))
+    assert await texts_after_restart(tmp_path / "waiting") == []
+    assert b"Yes, one." in next((tmp_path / "waiting").glob("*.damaged")).read_bytes()
+
+
+def test_whatever_name_leads_to_a_file_turns_wait_in_one_place(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "stories.db").touch()
+    (tmp_path / "link.db").symlink_to(tmp_path / "real" / "stories.db")
+    assert find_pending_folder(str(tmp_path / "link.db")) == find_pending_folder(str(tmp_path / "real" / "stories.db"))

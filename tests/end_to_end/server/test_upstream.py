@@ -10,6 +10,7 @@ from previously import ScriptedServer
 from previously.models.endpoint import parse_endpoint
 from previously.server import upstream as module
 from previously.server.callers import Caller
+from previously.server.transport import IDLE_S, LeanTransport
 from previously.server.upstream import Upstream
 
 THEIRS = Caller("local", "sk-theirs")
@@ -89,4 +90,22 @@ async def test_a_clients_key_goes_to_no_path_that_a_provider_may_not_have() -> N
             keys.pop("/props", None)  # asked by the proxy itself too, for its slots, never with a key
             assert len(keys) >= 4
             assert set(keys.values()) == {shown_beside}
+        await upstream.close()
+
+
+async def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr("previously.server.transport.time.monotonic", lambda: now[0])
+    async with ScriptedServer() as server:
+        upstream = Upstream(parse_endpoint(server.base_url))
+        used = []
+        for pause in (0.0, 1.0, IDLE_S):
+            now[0] += pause
+            async with upstream.open_response("GET", "models", {}, b"") as response:
+                await response.aread()
+            transport = upstream._client._transport
+            assert isinstance(transport, LeanTransport)
+            used.append(transport._idle[0][2])
+        assert used[0] is used[1], "it is used again at once"
+        assert used[2] is not used[1]
         await upstream.close()

@@ -18,6 +18,7 @@ import apsw
 from previously.core.errors import StoreProblem
 from previously.storage.queries import load_all_queries, load_migrations
 from previously.storage.sqlite.page_checksums import (
+    APPLICATION_ID,
     MIGRATION,
     add_checksums,
     connect,
@@ -28,9 +29,6 @@ from previously.storage.sqlite.page_checksums import (
 from previously.storage.sqlite.wal_frames import check_wal
 from previously.storage.tables.damage import Damaged
 from previously.storage.tables.session import Row
-
-APPLICATION_ID = 0x50524556
-"""Stands in the header of every file of ours ("PREV")."""
 
 SOUND_SQLITE = 3_051_003
 """Earlier releases can corrupt a database when a WAL file is reset while another process reads it."""

@@ -16,6 +16,9 @@ import apsw
 from previously.core.errors import StoreProblem
 from previously.storage.tables.damage import Damaged
 
+APPLICATION_ID = 0x50524556
+"""Stands in the header of every file of ours ("PREV")."""
+
 MIGRATION = "0013_page_checksums"
 """Stands among the migrations of a file whose pages have checksums."""
 
@@ -82,16 +85,21 @@ def accept_pages(path: str) -> str:
     connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.pragma("checksum_verification", False)
+        if connection.pragma("application_id") != APPLICATION_ID or not has_checksums(connection):
+            raise StoreProblem(f"{path} is no database of Previously whose pages have checksums.")
         if connection.pragma("integrity_check") != "ok":
             raise StoreProblem(f"SQLite itself finds faults in {path}: bring the stories back from a backup.")
         connection.pragma("journal_mode", "delete")  # only who has the file alone can leave the WAL
         _create(copy)
         kept = apsw.Connection(copy)
-        with kept.backup("main", connection, "main") as copying:
-            copying.step()
-        kept.close()
+        try:
+            with kept.backup("main", connection, "main") as copying:
+                copying.step()
+        finally:
+            kept.close()
         connection.execute("VACUUM")
     except apsw.Error as error:
+        Path(copy).unlink(missing_ok=True)  # the file is as it was
         raise StoreProblem(f"{path} cannot be mended: {error}.") from error
     finally:
         connection.close()
@@ -166,6 +174,6 @@ def _load() -> None:
 def _create(path: str) -> None:
     """Make the file before SQLite would, which asks the umask who may read it. Files beside it get its mode."""
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, OWN_MODE))
-    except OSError:
+        os.close(os.open(path.encode(), os.O_CREAT | os.O_EXCL | os.O_RDWR, OWN_MODE))
+    except (OSError, UnicodeEncodeError):
         return  # it is there, or cannot be made, and SQLite says why
