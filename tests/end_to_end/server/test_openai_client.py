@@ -159,8 +159,8 @@ async def test_tools(rig: Rig, client: AsyncOpenAI) -> None:
     assert second.choices[0].message.content == "Low tide at Ule."
     seen = rig.upstream.requests[1].messages
     assert [message["role"] for message in seen] == ["user", "assistant", "tool"]
-    assert seen[2]["tool_calls"][0]["function"] == {"name": "tide", "arguments": TIDE.arguments}
-    assert seen[3] == messages[3]
+    assert seen[1]["tool_calls"][0]["function"] == {"name": "tide", "arguments": TIDE.arguments}
+    assert seen[2] == messages[2]
     parsed = await client.chat.completions.parse(model="small", messages=said("OC tools: parsed?"), tools=TOOLS)
     calls = parsed.choices[0].message.tool_calls
     assert calls and calls[0].function.parsed_arguments == {"port": "Ule"}
