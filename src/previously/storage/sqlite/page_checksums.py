@@ -14,6 +14,7 @@ from pathlib import Path
 import apsw
 
 from previously.core.errors import StoreProblem
+from previously.storage.sqlite.wal_frames import list_logged_pages
 from previously.storage.tables.damage import Damaged
 
 APPLICATION_ID = 0x50524556
@@ -129,11 +130,13 @@ def find_damaged_pages(connection: apsw.Connection, path: str) -> list[str]:
         size = 65_536 if size == 1 else size
         if start[_RESERVED_AT] != RESERVED_BYTES:
             return []
+        logged = list_logged_pages(connection, path)
         damaged = [
             number + 1
             for number in range(file.xFileSize() // size)
+            if number + 1 not in logged
             # A page that is being written meanwhile is whole a moment later.
-            if not any(_is_whole(connection, file.xRead(size, number * size)) for _ in range(3))
+            and not any(_is_whole(connection, file.xRead(size, number * size)) for _ in range(3))
         ]
     finally:
         file.xClose()

@@ -40,6 +40,21 @@ def check_wal(connection: apsw.Connection, path: str) -> None:
     raise Damaged(f"{path}-wal", "cannot be read to its end, and changes were written behind the damage")
 
 
+def list_logged_pages(connection: apsw.Connection, path: str) -> set[int]:
+    """Return the pages that are read from a file's WAL: what the file itself has of them may be half written."""
+    step = _FRAME_HEADER + connection.pragma("page_size")
+    frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    pages = set()
+    try:
+        with Path(f"{path}-wal").open("rb") as file:
+            for number in range(frames):
+                file.seek(_HEADER + number * step)
+                pages.add(int.from_bytes(file.read(4)))
+    except OSError:
+        pass  # there is none: all is read from the file
+    return pages
+
+
 def _is_cut_short(wal: Path, frames: int, page_size: int) -> bool:
     """Return whether there are changes behind so many frames, more than a loss of power leaves."""
     step = _FRAME_HEADER + page_size
