@@ -237,6 +237,37 @@ async def test_a_wal_that_is_damaged_before_its_last_change_is_refused(place: Pa
     await memory.close()
 
 
+async def test_a_log_that_was_being_begun_anew_is_not_damaged(place: Path, tmp_path: Path) -> None:
+    """SQLite writes a new header over the old one once all changes are in the file. The power may go half way, and what
+    SQLite writes after that has the salt of the old changes behind it."""
+    memory = await Memory.open(place)
+    story = await memory.story("another")
+    for number in range(3):
+        await story.add("user", f"Late {number}.")
+    other = page_checksums.connect(str(place))
+    other.pragma("journal_mode", "wal")
+    logged, in_file = other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
+    assert logged == in_file > 0
+    left = tmp_path / "left"
+    shutil.copytree(tmp_path, left, ignore=shutil.ignore_patterns("left"))
+    other.close()
+    await memory.close()
+    old = read(left / "stories.db-wal")
+    count, salt = (int.from_bytes(old[start : start + 4]) + 1 for start in (12, 16))
+    new = old[:12] + count.to_bytes(4) + salt.to_bytes(4) + b"new salt and sum"[:12]
+    for torn in (16, 18, 20, 22, 24, 28):
+        shutil.copytree(left, tmp_path / f"torn {torn}")
+        path = tmp_path / f"torn {torn}" / "stories.db"
+        path.with_name("stories.db-wal").write_bytes(new[:torn] + old[torn:])
+        for opened in range(2):
+            async with await Memory.open(path) as memory:
+                story = await memory.story("another")
+                assert [item.entry.message.text for item in await story.messages()][-1 - opened] == "Late 2."
+                await story.add("user", "Later still.")
+                await memory.gc()  # looks at the log once more
+                assert (await memory.verify()).clean
+
+
 async def test_a_file_that_another_program_wrote_can_be_taken_as_it_is(place: Path, tmp_path: Path) -> None:
     memory = await Memory.open(place)
     await (await memory.story("tale")).add("user", "Late.")

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import struct
 import time
+from contextlib import suppress
+from enum import Enum, auto
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,15 +27,30 @@ LOOKS, PAUSE_S = 4, 0.05
 Sums = tuple[int, int]
 
 
+class _Rest(Enum):
+    """The part of a WAL that SQLite does not read."""
+
+    NONE = auto()
+    TORN = auto()
+    """A change, or a header, that was not written to its end: a kill or a loss of power leaves that."""
+    CHANGES = auto()
+    """Changes that were on disk."""
+
+
 def check_wal(connection: apsw.Connection, path: str) -> None:
     """Raise `Damaged` if SQLite leaves out changes of a file's WAL that were on disk.
 
     SQLite itself says how far it has read: to open its `-shm` here would drop the locks that this process has on it.
     """
-    page_size = connection.pragma("page_size")
+    page_size, reserved = connection.pragma("page_size"), connection.reserve_bytes()
     for look in range(LOOKS):
         frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-        if frames < 0 or not _is_cut_short(Path(f"{path}-wal"), frames, page_size):
+        rest = _Rest.NONE if frames < 0 else _look_behind(Path(f"{path}-wal"), frames, page_size, reserved)
+        if rest is _Rest.TORN:
+            # SQLite writes over it, with the same salt: what is left of it would look like changes behind damage.
+            with suppress(apsw.BusyError):
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        if rest is not _Rest.CHANGES:
             return
         if look < LOOKS - 1:
             time.sleep(PAUSE_S)
@@ -55,29 +72,31 @@ def list_logged_pages(connection: apsw.Connection, path: str) -> set[int]:
     return pages
 
 
-def _is_cut_short(wal: Path, frames: int, page_size: int) -> bool:
-    """Return whether there are changes behind so many frames, more than a loss of power leaves."""
+def _look_behind(wal: Path, frames: int, page_size: int, reserved: int) -> _Rest:
+    """Return the kind of what stands behind so many frames."""
     step = _FRAME_HEADER + page_size
     try:
         with wal.open("rb") as file:
             header = file.read(_HEADER)
             if len(header) < _HEADER:
-                return False
+                return _Rest.NONE
             order = ">" if header[3] & 1 else "<"  # the last bit of the first word says so
             sums = _add_up(header[:24], order, (0, 0))
             if sums != struct.unpack(">2I", header[24:]):
-                # SQLite reads nothing. The header was on disk before any change.
-                return _count_commits(file, file.read(_FRAME_HEADER)[8:16], _HEADER, step) > 0
+                # SQLite reads nothing. The header was on disk before any change, so it is damaged, or half of a new
+                # one was written over it. That happens only after all changes were brought into the file.
+                return _Rest.TORN if _are_in_file(file, wal, page_size, reserved) else _Rest.CHANGES
             if frames:
                 file.seek(_HEADER + (frames - 1) * step)
                 sums = struct.unpack(">2I", file.read(_FRAME_HEADER)[16:])
             start = _HEADER + frames * step
             if _has_whole_change(file, header[16:24], start, step, order, sums):
-                return False  # the WAL was begun anew, or written on meanwhile: SQLite does not stop at damage
+                return _Rest.NONE  # the WAL was begun anew, or written on meanwhile: SQLite does not stop at damage
             commits = _count_commits(file, header[16:24], start, step)
     except (OSError, struct.error):
-        return False  # it is gone by now, or shorter: whoever closed the file has brought it in
-    return commits > 1  # each change was on disk before the next one: only the last may be torn
+        return _Rest.NONE  # it is gone by now, or shorter: whoever closed the file has brought it in
+    # Each change was on disk before the next one: only the last may be torn.
+    return (_Rest.NONE, _Rest.TORN)[commits] if commits < 2 else _Rest.CHANGES
 
 
 def _has_whole_change(file: BinaryIO, salt: bytes, start: int, step: int, order: str, sums: Sums) -> bool:
@@ -101,6 +120,35 @@ def _count_commits(file: BinaryIO, salt: bytes, start: int, step: int) -> int:
         frame = file.read(16)
         commits += frame[8:] == salt and frame[4:8] != bytes(4)
     return commits
+
+
+def _are_in_file(file: BinaryIO, wal: Path, page_size: int, reserved: int) -> bool:
+    """Return whether the database has all pages of a WAL whose header cannot be read, up to its last change. Reserved
+    bytes are not compared: a page gets its checksum when it is written to the database."""
+    newest, waiting, page_count = dict[int, bytes](), dict[int, bytes](), 0
+    step, compared = _FRAME_HEADER + page_size, page_size - reserved
+    file.seek(_HEADER)
+    salt = file.read(_FRAME_HEADER)[8:16]
+    file.seek(_HEADER)
+    while len(frame := file.read(step)) == step and frame[8:16] == salt:
+        waiting[int.from_bytes(frame[:4])] = frame[_FRAME_HEADER : _FRAME_HEADER + compared]
+        if frame[4:8] != bytes(4):
+            page_count = int.from_bytes(frame[4:8])
+            newest.update(waiting)
+            waiting.clear()
+    # By way of SQLite: whoever opens and closes the file by themselves drops the locks of this process.
+    path = str(wal).removesuffix("-wal")
+    database = apsw.VFSFile("", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        return all(
+            database.xRead(compared, (number - 1) * page_size) == page
+            for number, page in newest.items()
+            if number <= page_count
+        )
+    except apsw.Error:  # it is shorter than its changes
+        return False
+    finally:
+        database.xClose()
 
 
 def _add_up(words: bytes, order: str, sums: Sums) -> Sums:
