@@ -1,0 +1,40 @@
+"""The sample story, told and folded, and the one edit that the demo makes in it."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
+
+from previously.core.messages import Draft
+from previously.settings import Settings
+
+if TYPE_CHECKING:
+    from previously.blocking import BlockingStory
+
+BUDGET_TOKENS = 2_400
+"""A ninth of the sample story: memory has to stand for nearly all of it."""
+
+EDITED = 67
+"""Where Bram says where he keeps the second key: a fact that no other message repeats."""
+OLD_WORDS = "behind the barometer"
+NEW_WORDS = "inside the clock"
+
+
+def make_settings() -> Settings:
+    """Return the settings that the answers were recorded with. What each character knows is told by presence alone:
+    a question per character would be twenty more answers to ship."""
+    return Settings(window_tokens=16_384, fold_tokens=3_000, memory_window_tokens=32_768, cast="off")
+
+
+def read_sample() -> list[Draft]:
+    """Return the messages of the sample story."""
+    from previously.formats import read_story
+
+    with as_file(files(__package__).joinpath("harbour.jsonl")) as path:
+        return list(read_story(path, None).drafts)
+
+
+def edit_sample(story: BlockingStory) -> None:
+    """Put the second key elsewhere."""
+    before = story.messages(EDITED, EDITED)[0].entry.message.text
+    story.edit(EDITED, before.replace(OLD_WORDS, NEW_WORDS))
