@@ -11,13 +11,26 @@ from previously.settings import Settings
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
 
-BUDGET_TOKENS = 2_400
-"""A ninth of the sample story: memory has to stand for nearly all of it."""
+BUDGET_TOKENS = 3_000
+"""A seventh of the sample story: memory has to stand for nearly all of it."""
+
+QUESTIONS = (
+    "What did Bram Oskett read off the stem?",
+    "Who was carried up Fennel Court in a sailcloth?",
+    "When is the report due now, by Mr. Tull's telegram?",
+)
+"""They are answered at the beginning, a third and two thirds into the story."""
 
 EDITED = 67
 """Where Bram says where he keeps the second key: a fact that no other message repeats."""
 OLD_WORDS = "behind the barometer"
 NEW_WORDS = "inside the clock"
+EDIT_QUESTION = "Where is the second key to the padlock?"
+
+SECRET_QUESTION = "Is Anneke Strood alive?"
+SECRET_NAME = "Anneke"
+WHO_IS_ASKED = ("Wick", "Corvin Ashdell")
+"""One who swore to keep the secret, and the one it is kept from."""
 
 
 def make_settings() -> Settings:
