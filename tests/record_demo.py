@@ -39,7 +39,7 @@ class RecordingModel(RecordedModel):
         """Return the recorded answer, or the model's."""
         name = f"{hash_request(request)}.txt"
         if not (ANSWERS / name).is_file():
-            print(f"{name}: asked", flush=True)
+            _say(f"{name}: asked")
             reply = await self._model.ask(request)
             if isinstance(reply, ModelFailure) or reply.finish_reason not in (None, "stop"):
                 return reply
@@ -64,6 +64,11 @@ def replay(model: RecordedModel) -> list[str]:
     return [f"{fold.kind} {fold.span}: {fold.status} by {fold.made_by} {fold.reason}".rstrip() for fold in folds]
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parse the command line and record."""
     parser = argparse.ArgumentParser(prog="tests.record_demo", description=(__doc__ or "").split("\n", 1)[0])
@@ -73,13 +78,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asked = model_at(given.endpoint, given.model, os.environ.get("PREVIOUSLY_API_KEY", ""), TIMEOUT_S)
     except BadInput as error:
-        print(error, file=sys.stderr)
+        sys.stderr.write(f"{error}\n")
         return 2
     model = RecordingModel(asked)
-    print(*replay(model), sep="\n")
+    for line in replay(model):
+        _say(line)
     for path in ANSWERS.glob("*.txt"):
         if path.name not in model.used:
-            print(f"{path.name}: not asked any more, removed")
+            _say(f"{path.name}: not asked any more, removed")
             path.unlink()
     return 0
 

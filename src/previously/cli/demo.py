@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -173,7 +173,7 @@ def _show_edit(console: Console, story: BlockingStory, model: RecordedModel) -> 
     changes = {what: (before[what][0], after[what][0]) for what in broken if what in after}
 
     tour.print_heading(console, "Change the past: memory follows")
-    console.print(f"message {position}, {old.speaker}", style="bold")
+    console.print(f"Message {position}, {old.speaker}", style="bold")
     console.print(Padding(_draw_change(old.text, new.text), (0, 2)))
     asked = f"{output.count_nouns(report.calls, 'question')} to the model set {'it' if len(broken) == 1 else 'them'}"
     console.print(
@@ -181,7 +181,7 @@ def _show_edit(console: Console, story: BlockingStory, model: RecordedModel) -> 
         f"{len(before) - len(broken)} others stay as they were:\n"
     )
     for what, texts in changes.items():
-        console.print(what, style="bold")
+        console.print(f"{what[0].upper()}{what[1:]}", style="bold")
         console.print(Padding(_draw_change(*texts), (0, 2)))
     if len(model.missing) > missing:
         _print_missing(console, model)

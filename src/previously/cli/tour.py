@@ -42,8 +42,11 @@ WIDEST_BAR = 48
 
 def print_heading(console: Console, text: str) -> None:
     """Print where a part of the tour begins."""
+    from rich.text import Text as Styled
+
+    line = "─" if output.takes_unicode(sys.stdout) else "-"
     console.print()
-    console.rule(text, align="left", style="dim", characters="─" if output.takes_unicode(sys.stdout) else "-")
+    console.rule(Styled(text, "bold cyan"), align="left", style="dim", characters=line)
     console.print()
 
 
@@ -142,7 +145,7 @@ def quote_passage(hit: SearchHit) -> Styled:
     return drawn.append(" …" if end < len(hit.text) else "")
 
 
-_MARKS = "\"“”«»„*"
+_MARKS = '"“”«»„*'
 _NO_QUOTES = str.maketrans(dict.fromkeys(_MARKS.replace("*", ""), " "))
 """What is said in one go is one sentence to the splitter; without its quotation marks it is several."""
 

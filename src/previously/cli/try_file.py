@@ -48,7 +48,7 @@ HITS = 2
 """Messages shown for each question,"""
 
 WORTH = 0.8
-"""and of these only such as score nearly as high as the best: others are found by a word or two."""
+"""and of these only such as hold a word of the question and score nearly as high as the best."""
 
 _NAME = "try"
 
@@ -202,7 +202,7 @@ def _show_questions(console: Console, story: BlockingStory, questions: Sequence[
 
 def _answer(console: Console, story: BlockingStory, question: str) -> list[dict[str, Any]]:
     hits = story.search(question, top=HITS)
-    hits = [hit for hit in hits if hit.score >= WORTH * hits[0].score]
+    hits = [hit for hit in hits if hit.terms and hit.score >= WORTH * hits[0].score]
     tour.print_answer(console, question, hits)
     return hits_json(hits)
 
