@@ -163,7 +163,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
             async with open_copied_store(path) as copy:
                 yield copy, self._stories_of(copy, str(path))
             return
-        store = SqliteStore(str(path))
+        store = SqliteStore(str(path), keeps_copy=False)  # what is forgotten in it must not stay in a copy
         try:
             yield store, self._stories_of(store, str(path))
         finally:

@@ -12,12 +12,15 @@ IN_MEMORY = ":memory:"
 
 
 class SqliteStore(Store):
-    """Stories in one SQLite file, which several processes may have open, or in this process's memory (`:memory:`)."""
+    """Stories in one SQLite file, which several processes may have open, or in this process's memory (`:memory:`).
+
+    A file of an earlier version is brought up to date, and kept as it was beside it unless `keeps_copy` is off."""
 
     database: SqliteDatabase
 
-    def __init__(self, path: str) -> None:
-        super().__init__(SqliteDatabase(make_memory_uri() if path == IN_MEMORY else path))
+    def __init__(self, path: str, *, keeps_copy: bool = True) -> None:
+        place = make_memory_uri() if path == IN_MEMORY else path
+        super().__init__(SqliteDatabase(place, keeps_copy=keeps_copy))
 
 
 __all__ = ["SqliteStore"]
