@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from previously import __version__
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
 from previously.runtime.backup import check_name
 from previously.runtime.books import Books
@@ -163,7 +164,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
             async with open_copied_store(path) as copy:
                 yield copy, self._stories_of(copy, str(path))
             return
-        store = SqliteStore(str(path), keeps_copy=False)  # what is forgotten in it must not stay in a copy
+        store = SqliteStore(str(path))
         try:
             yield store, self._stories_of(store, str(path))
         finally:
@@ -296,7 +297,7 @@ def _open_store(place: str) -> Store:
         raise BadInput(f"{kind}:// is no place for stories: give a file, postgresql://…, or {IN_MEMORY}.")
     from previously.storage.sqlite import SqliteStore  # loads SQLite's library: only when a file is opened
 
-    return SqliteStore(place)
+    return SqliteStore(place, version=__version__)
 
 
 def mend_file(where: str | Path | None = None) -> str:

@@ -14,13 +14,13 @@ IN_MEMORY = ":memory:"
 class SqliteStore(Store):
     """Stories in one SQLite file, which several processes may have open, or in this process's memory (`:memory:`).
 
-    A file of an earlier version is brought up to date, and kept as it was beside it unless `keeps_copy` is off."""
+    A file of an earlier version is brought up to date. With `version`, it is kept as it was before that one."""
 
     database: SqliteDatabase
 
-    def __init__(self, path: str, *, keeps_copy: bool = True) -> None:
+    def __init__(self, path: str, *, version: str = "") -> None:
         place = make_memory_uri() if path == IN_MEMORY else path
-        super().__init__(SqliteDatabase(place, keeps_copy=keeps_copy))
+        super().__init__(SqliteDatabase(place, version=version))
 
 
 __all__ = ["SqliteStore"]

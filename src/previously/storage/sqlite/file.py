@@ -15,7 +15,6 @@ from typing import Any
 
 import apsw
 
-from previously import __version__
 from previously.core.errors import StoreProblem
 from previously.storage.queries import load_all_queries, load_migrations
 from previously.storage.sqlite.earlier_copy import find_copy_name, keep_copy
@@ -69,12 +68,12 @@ def make_memory_uri() -> str:
 class SqliteFile:
     """A connection to one file and the named queries asked of it. Used by one thread at a time."""
 
-    def __init__(self, path: str, *, reads_only: bool = False, checks_pages: bool = True, keeps_copy: bool = True) -> None:
+    def __init__(self, path: str, *, reads_only: bool = False, checks_pages: bool = True, version: str = "") -> None:
         if apsw.SQLITE_VERSION_NUMBER < SOUND_SQLITE:
             raise StoreProblem(f"SQLite {apsw.sqlite_lib_version()} can lose data; install apsw 3.51.3 or newer.")
         self._queries = load_all_queries("sqlite")
         self._path, self._reads_only, self._checks_pages = path, reads_only, checks_pages
-        self._keeps_copy = keeps_copy
+        self._version = version
         self._is_file = not path.startswith(IN_MEMORY_URI)
         self.reopen()
 
@@ -251,7 +250,7 @@ class SqliteFile:
                 )
                 lacking = self._find_lacking()
                 is_old = len(lacking) < len(load_migrations("sqlite")) and list(lacking) != [MIGRATION]
-                if is_old and self._is_file and self._keeps_copy:
+                if is_old and self._is_file and self._version:
                     copy = self._copy_as_it_is()
                 for name, statements in lacking.items():
                     self._connection.execute(statements)
@@ -278,7 +277,7 @@ class SqliteFile:
 
     def _copy_as_it_is(self) -> str:
         """Keep the file as it was before the transaction that is begun, and return where."""
-        copy = find_copy_name(self._path, __version__)
+        copy = find_copy_name(self._path, self._version)
         try:
             reader = connect(self._path, apsw.SQLITE_OPEN_READONLY)
             try:

@@ -50,7 +50,7 @@ async def open_copied_store(path: Path) -> AsyncIterator[SqliteStore]:
         except (apsw.Error, OSError) as error:
             raise StoreProblem(f"{path} cannot be read, or not be copied to {folder}: {error}.") from error
         try:
-            store = SqliteStore(str(copy), keeps_copy=False)
+            store = SqliteStore(str(copy))
         except StoreProblem as problem:
             raise StoreProblem(str(problem).replace(str(copy), str(path))) from problem
         try:
