@@ -1,4 +1,4 @@
-"""Draw the demo's screen, as it is printed on this machine, into two pictures for the README and the docs.
+"""Draw the demo's screen, as it is printed on this machine, into pictures for the README and the docs.
 
 python -m tests.draw_demo
 """
@@ -9,6 +9,7 @@ import io
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -26,10 +27,16 @@ COLUMNS = 84
 """Wide enough for the demo's bars, and narrow enough to be read on a page."""
 
 PICTURES = {
-    "demo.svg": ("A story too long", "What the model sees", "Ask"),
-    "demo-edit.svg": ("Change the past", "Secrets stay"),
+    "demo.svg": {
+        "What the model sees": "# Previously",
+        "Ask": "Who was carried",
+        "Change the past": "The story so far",
+        "Secrets stay": "",
+    },
+    "demo-view.svg": {"A story too long": "", "What the model sees": "", "Ask": ""},
+    "demo-edit.svg": {"Change the past": "", "Secrets stay": ""},
 }
-"""The parts of the demo that each picture shows, by how their headings begin."""
+"""The parts of the demo that each picture shows, by how their headings begin, and the line at which it breaks off."""
 
 FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 """Fonts that systems have: a picture in a README loads none."""
@@ -75,12 +82,13 @@ def _make_console() -> Console:
     )  # fmt: skip
 
 
-def _trim(lines: Sequence[Text]) -> list[Text]:
-    """Return lines without empty ones at the end."""
-    kept = list(lines)
+def cut_part(lines: Sequence[Text], until: str) -> list[Text]:
+    """Return the lines of a part up to the one that begins so, and a mark where it is cut; none are empty at its
+    end."""
+    kept = list(takewhile(lambda line: not until or not line.plain.startswith(until), lines))
     while kept and not kept[-1].plain.strip():
         kept.pop()
-    return kept
+    return kept if len(kept) == len(lines) or not until else [*kept, Text("⋮", "dim")]
 
 
 def draw_all() -> None:
@@ -88,11 +96,12 @@ def draw_all() -> None:
     parts = list(split_parts(print_demo()))
     IMAGES.mkdir(parents=True, exist_ok=True)
     for name, wanted in PICTURES.items():
-        lines = [Text("$ previously demo", "bold green"), Text()]
+        lines = [Text("$ previously demo", "bold green")]
         for heading, part in parts:
-            if heading.startswith(wanted):
-                lines += [*_trim(part), Text()]
-        (IMAGES / name).write_text(f"{draw_picture(_trim(lines), 'previously demo')}\n", "utf-8")
+            for beginning, until in wanted.items():
+                if heading.startswith(beginning):
+                    lines += [Text(), *cut_part(part, until)]
+        (IMAGES / name).write_text(f"{draw_picture(lines, 'previously demo')}\n", "utf-8")
         sys.stdout.write(f"{IMAGES / name}: {len(lines)} lines\n")
 
 

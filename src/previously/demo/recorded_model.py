@@ -1,7 +1,8 @@
 """A model whose answers were recorded: the demo shows what a strong model makes of its story, and needs none.
 
-A file `answers/HASH.txt` holds the answer to the one request that has this hash, as it came. A request whose words have
-changed since has no answer: the model then fails as one does that cannot be reached, and the built-in writer steps in.
+A file `answers/HASH.txt` holds a strong model's answer to the one request that has this hash, as it came. A request whose
+words have changed since has no answer: the model then fails, and the built-in writer steps in. `tests/record_demo.py`
+records answers anew.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class RecordedModel:
         answer = files(__package__).joinpath(ANSWERS, name)
         if not answer.is_file():
             self.missing.append(request)
-            # An input that is too long is not tried again, unlike a connection: nobody waits for a second refusal.
+            # A bad request is not tried again, unlike a lost connection: nobody has to wait for the built-in writer.
             return ModelFailure(FailureKind.BAD_REQUEST, "No answer to this request is recorded.")
         self.used.add(name)
         return build_reply(answer.read_text("utf-8"), request=request, model=self.name)
