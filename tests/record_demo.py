@@ -18,11 +18,11 @@ from previously import BadInput
 from previously.app import model_at
 from previously.blocking import BlockingMemory
 from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
-from previously.demo import recorded_model, sample_story
-from previously.demo.recorded_model import RecordedModel, hash_request
+from previously.demo import replay_model, sample_story
+from previously.demo.replay_model import RecordedModel, hash_request
 from previously.models.client import Model
 
-ANSWERS = Path(recorded_model.__file__).parent / recorded_model.ANSWERS
+ANSWERS = Path(replay_model.__file__).parent / replay_model.ANSWERS
 
 TIMEOUT_S = 3_600
 """An answer may be written by hand."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from previously.blocking import BlockingMemory, BlockingStory
     from previously.core.messages import Draft
-    from previously.demo.recorded_model import RecordedModel
+    from previously.demo.replay_model import RecordedModel
     from previously.runtime.search import SearchHit
 
 AROUND = 44
@@ -45,7 +45,7 @@ def demo(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Fold a sample story, and show what its memory can do."""
     from previously.blocking import BlockingMemory
     from previously.demo import sample_story
-    from previously.demo.recorded_model import RecordedModel
+    from previously.demo.replay_model import RecordedModel
 
     started = perf_counter()
     console = output.console()

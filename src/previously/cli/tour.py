@@ -147,7 +147,7 @@ def quote_passage(hit: SearchHit) -> Styled:
 
 _MARKS = '"“”«»„*'
 _NO_QUOTES = str.maketrans(dict.fromkeys(_MARKS.replace("*", ""), " "))
-"""What is said in one go is one sentence to the splitter; without its quotation marks it is several."""
+"""Takes quotation marks away: all that is said in one go is one sentence to the splitter, and several without them."""
 
 
 def _step_back(text: str, start: int) -> int:

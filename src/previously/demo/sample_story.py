@@ -22,7 +22,7 @@ QUESTIONS = (
 """They are answered at the beginning, a third and two thirds into the story."""
 
 EDITED = 67
-"""Where Bram says where he keeps the second key: a fact that no other message repeats."""
+"""The message that says where the second key is: a fact that no other message repeats."""
 OLD_WORDS = "behind the barometer"
 NEW_WORDS = "inside the clock"
 EDIT_QUESTION = "Where is the second key to the padlock?"

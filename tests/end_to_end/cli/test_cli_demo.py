@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from previously.cli.command_table import main
-from previously.demo import recorded_model, sample_story
+from previously.demo import replay_model, sample_story
 from tests.end_to_end.cli.running import Cli, Ran
 
 TEXTS = [draft.message.text for draft in sample_story.read_sample()]
@@ -130,7 +130,7 @@ def test_any_terminal(encoding: str, columns: str) -> None:
 def test_without_its_answers_the_built_in_writer_steps_in(
     cli: Cli, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorded_model, "ANSWERS", "nowhere")
+    monkeypatch.setattr(replay_model, "ANSWERS", "nowhere")
     monkeypatch.setenv("PREVIOUSLY_DB", str(cli.db))  # only --db names the demo's place
     ran = cli.bare("demo")
     _assert_fit_for_people(ran)

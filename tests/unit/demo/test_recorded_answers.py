@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
-from previously.demo import recorded_model
-from previously.demo.recorded_model import RecordedModel, hash_request
+from previously.demo import replay_model
+from previously.demo.replay_model import RecordedModel, hash_request
 from previously.wire.model_call import build_reply
 from tests import record_demo
 from tests.record_demo import ANSWERS, RecordingModel, replay
@@ -43,7 +43,7 @@ def test_every_answer_is_kept_as_it_came(replayed: tuple[RecordedModel, list[str
 
 
 def test_a_request_without_an_answer_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded_model, "ANSWERS", "nowhere")
+    monkeypatch.setattr(replay_model, "ANSWERS", "nowhere")
     model = RecordedModel()
     failure = asyncio.run(model.ask(ModelRequest("system", "user", 10)))
     assert isinstance(failure, ModelFailure)
@@ -72,7 +72,7 @@ class _Scripted:
 
 def test_recording_asks_for_what_is_missing_and_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_demo, "ANSWERS", tmp_path)
-    monkeypatch.setattr(recorded_model, "ANSWERS", str(tmp_path))
+    monkeypatch.setattr(replay_model, "ANSWERS", str(tmp_path))
     request, scripted = ModelRequest("system", "user", 10), _Scripted("So it was.")
     model = RecordingModel(scripted)
     for _ in range(2):

@@ -1,8 +1,8 @@
 """A model whose answers were recorded: the demo shows what a strong model makes of its story, and needs none.
 
-A file `answers/HASH.txt` holds a strong model's answer to the one request that has this hash, as it came. A request whose
-words have changed since has no answer: the model then fails, and the built-in writer steps in. `tests/record_demo.py`
-records answers anew.
+A file `answers/HASH.txt` holds a strong model's answer to the one request that has this hash, as it came. A request
+whose words have changed since has no answer: the model then fails, and the built-in writer steps in.
+`tests/record_demo.py` records answers anew.
 """
 
 from __future__ import annotations
