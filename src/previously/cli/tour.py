@@ -117,7 +117,8 @@ def print_answer(console: Console, question: str, hits: Sequence[SearchHit], *, 
     from rich.table import Table
     from rich.text import Text as Styled
 
-    console.print(Styled.assemble((f"{who}: " if who else "", "bold magenta"), (output.one_line(question), "bold")))
+    if question:
+        console.print(Styled.assemble((f"{who}: " if who else "", "bold magenta"), (output.one_line(question), "bold")))
     if not hits:
         console.print("  No message was found.")
         return

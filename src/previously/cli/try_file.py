@@ -6,7 +6,7 @@ No model is asked: the built-in writer quotes. Questions that nobody typed are m
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from shlex import quote
@@ -18,6 +18,7 @@ import typer
 from previously.cli import output, tour
 from previously.cli.arguments import AsJson, parse_budget
 from previously.cli.demo import count_tokens, hits_json, open_place
+from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from previously.core.messages import Draft
     from previously.formats import StorySource
     from previously.runtime.fold_report import FoldReport
+    from previously.runtime.search import SearchHit
     from previously.settings import Settings
     from previously.view.view import View
 
@@ -91,9 +93,10 @@ def try_file(
         with output.progress("Folding") as progress:
             report = story.fold(progress=progress)
         seen = story.view(budget)
+        asked = {question: _find(story, question) for question in questions or _make_questions(drafts)}
         _print_story(console, file, source, drafts)
         verbatim = _print_view(console, story, seen, story_tokens)
-        answered = _show_questions(console, story, questions or _make_questions(drafts[:-verbatim] or drafts))
+        _print_answers(console, asked)
         if not as_json and not questions and sys.stdin and sys.stdin.isatty() and console.is_terminal:
             _converse(console, story)
     if as_json:
@@ -107,7 +110,7 @@ def try_file(
                 "budget_tokens": seen.budget_tokens,
                 "view_tokens": seen.tokens,
                 "verbatim_messages": verbatim,
-                "questions": answered,
+                "questions": [{"question": question, "hits": hits_json(hits)} for question, hits in asked.items()],
                 "with_a_model": _plan_json(plan),
                 "seconds": round(perf_counter() - started, 2),
             }
@@ -190,21 +193,17 @@ def _print_view(console: Console, story: BlockingStory, seen: View, story_tokens
     return verbatim
 
 
-def _show_questions(console: Console, story: BlockingStory, questions: Sequence[str]) -> list[dict[str, Any]]:
-    answered = []
-    if questions:
-        tour.print_heading(console, "Ask: the answer comes with its message")
-    for question in questions:
-        answered.append({"question": question, "hits": _answer(console, story, question)})
-        console.print()
-    return answered
-
-
-def _answer(console: Console, story: BlockingStory, question: str) -> list[dict[str, Any]]:
+def _find(story: BlockingStory, question: str) -> list[SearchHit]:
     hits = story.search(question, top=HITS)
-    hits = [hit for hit in hits if hit.terms and hit.score >= WORTH * hits[0].score]
-    tour.print_answer(console, question, hits)
-    return hits_json(hits)
+    return [hit for hit in hits if hit.terms and hit.score >= WORTH * hits[0].score]
+
+
+def _print_answers(console: Console, asked: Mapping[str, Sequence[SearchHit]]) -> None:
+    if asked:
+        tour.print_heading(console, "Ask: the answer comes with its message")
+    for question, hits in asked.items():
+        tour.print_answer(console, question, hits)
+        console.print()
 
 
 def _converse(console: Console, story: BlockingStory) -> None:
@@ -217,7 +216,10 @@ def _converse(console: Console, story: BlockingStory) -> None:
             question = ""
         if not question:
             return
-        _answer(console, story, question)
+        try:
+            tour.print_answer(console, "", _find(story, question))
+        except BadInput as error:
+            console.print(str(error))
 
 
 def _make_questions(drafts: Sequence[Draft]) -> list[str]:

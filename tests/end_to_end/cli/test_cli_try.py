@@ -81,8 +81,15 @@ def test_nothing_found_is_said(cli: Cli, chat: Path) -> None:
     assert "No message was found." in cli.bare("try", chat, "--ask", "zzyzx").out
 
 
+def test_a_question_without_a_word(cli: Cli, chat: Path) -> None:
+    ran = cli.bare("try", chat, "--ask", "???")
+    assert ran.code == 2
+    assert ran.out == ""
+    assert "nothing to search for" in sentence(ran.err)
+
+
 def test_a_person_at_a_terminal_may_ask(cli: Cli, chat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = iter(["Where was the lantern left?", ""])
+    asked = iter(["Where was the lantern left?", "???", ""])
     monkeypatch.setattr(builtins, "input", lambda _: next(asked))
     from previously.blocking import BlockingMemory
     from previously.formats import read_story
