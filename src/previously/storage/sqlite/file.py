@@ -93,6 +93,7 @@ class SqliteFile:
             if self._is_file:
                 check_wal(self._connection, path)
                 self._have_checksums()
+                self._connection.set_busy_handler(_wait_for_others)
             self._connection.pragma("journal_mode", "wal")
             self._connection.pragma("synchronous", SYNCHRONOUS)
             self._connection.pragma("secure_delete", True)  # what is deleted is overwritten
@@ -208,6 +209,13 @@ class SqliteFile:
         busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
         return not busy
 
+    def renew_log(self) -> None:
+        """Begin the WAL anew where readers let it: else a change that failed, and whose end is in the WAL all the same,
+        could look like one that stands behind damage."""
+        if self._is_file:
+            self.empty_wal()
+            self._connection.set_busy_handler(_wait_for_others)
+
     def damage(self) -> list[str]:
         """Return the faults that SQLite finds, a line each, and the pages that do not have their checksum."""
         try:
@@ -236,7 +244,6 @@ class SqliteFile:
         soon as nobody else has it open."""
         if not has_checksums(self._connection):
             add_checksums(self._connection)
-            self._connection.set_busy_handler(_wait_for_others)
 
     def _migrate(self) -> None:
         known = {name for name, _ in load_migrations("sqlite")}
