@@ -275,21 +275,31 @@ async def test_damage_before_the_last_change_of_a_log_is_never_taken_for_a_crash
     assert len(damages) > 300
 
 
-async def test_verify_looks_at_a_page_as_soon_as_it_is_read_from_the_file(place: Path) -> None:
+@pytest.mark.parametrize("part", [False, True], ids=["all", "part"])
+async def test_verify_looks_at_a_page_as_soon_as_it_is_read_from_the_file(place: Path, part: bool) -> None:
+    """Of a log that is in the file, all or in part, SQLite reads no more than what is not."""
     memory = await Memory.open(place)
     await write_story(memory, "late", 20)
-    with closing(page_checksums.connect(str(place))) as other:
-        other.pragma("journal_mode", "wal")
-        logged, in_file = other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
-    assert logged == in_file > 0
-    content = read(place)
-    with place.open("r+b") as file:
-        file.seek(content.rindex(b"Message 7: "))
-        file.write(b"Massage")
-    with pytest.raises(StoreProblem, match="checksum"):
+    with (
+        closing(page_checksums.connect(str(place))) as reader,
+        closing(page_checksums.connect(str(place))) as other,
+    ):
+        reader.execute("BEGIN; SELECT count(*) FROM entry")
+        await write_story(memory, "later", 3)
+        if not part:
+            reader.execute("COMMIT")
+        assert other.execute("SELECT count(*) FROM entry").get
+        logged, in_file = other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        assert in_file > 0 and (in_file < logged) is part
+        start = read(place).rindex(b"Message 3: ")
+        with place.open("r+b") as changed:
+            changed.seek(start)
+            changed.write(b"Massage")
         async with await Memory.open(place) as beside:
-            await (await beside.story("late")).messages()
-    assert "does not have its checksum" in str((await memory.verify()).faults)
+            with pytest.raises(StoreProblem, match="checksum"):
+                await (await beside.story("late")).messages()
+            assert len(await (await beside.story("later")).messages()) == 3
+            assert "does not have its checksum" in str((await beside.verify()).faults)
     await memory.close()
 
 

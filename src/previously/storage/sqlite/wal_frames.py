@@ -67,12 +67,10 @@ def list_logged_pages(connection: apsw.Connection, path: str) -> set[int]:
     """Return the pages that are read from a file's WAL: what the file itself has of them may be half written."""
     step = _FRAME_HEADER + connection.pragma("page_size")
     frames, in_file = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-    pages = set[int]()
-    if frames == in_file:
-        return pages  # then SQLite reads from the file alone
+    pages = set()
     try:
         with Path(f"{path}-wal").open("rb") as file:
-            for number in range(frames):
+            for number in range(in_file, frames):  # SQLite reads none of those before
                 file.seek(_HEADER + number * step)
                 pages.add(int.from_bytes(file.read(4)))
     except OSError:
