@@ -24,6 +24,7 @@ from previously.view.agent import (
     WHOLE,
     Trim,
     fill_with_outputs,
+    find_repeated_outputs,
     list_costs,
     plan_trim,
     trim_outputs,
@@ -290,7 +291,8 @@ class _Builder:
         """Return a new epoch for an agent: its tail has all the room that memory leaves, but for some to grow."""
         asked, counter = self.asked, self.counter
         newest = self.units_from(0, self.trim)[-1:]
-        trim = replace(self.trim, whole_from=newest[0][0].position if newest else 0)
+        once = replace(self.trim, repeated=find_repeated_outputs(self.newest))
+        trim = replace(once, whole_from=newest[0][0].position if newest else 0)
         units = self.units_from(least, trim)
         shown = [item for unit in units for item in unit]
         needed = tail.count_tokens(shown, counter)
@@ -305,9 +307,9 @@ class _Builder:
             kept = tail.fill_tail(units, room - free, counter)
             begins = first = kept[0].position if kept else begins
         else:
-            whole = self.units_from(0, self.trim)
+            whole = self.units_from(0, once)
             costs = [list_costs(some, whole, counter) for some in (units, self.units_before(begins, trim))]
-            trim, filled = fill_with_outputs(self.trim, costs[0], costs[1], room - free)
+            trim, filled = fill_with_outputs(once, costs[0], costs[1], room - free)
             first = min(begins, filled)
         digest, written = digest_memories(self.memories), digest_hand_written(self.memories)
         pinned = self.request.position if self.request and self.request.position < first else None
