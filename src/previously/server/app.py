@@ -78,6 +78,7 @@ class Proxy:
             on_report=self.metrics.count_folds,
             on_failure=self.metrics.failed_folds.add,
         )
+        self.metrics.to_fold.ask = lambda: self.folds.waiting
         commands = Commands(
             self.memory_of, self.recognising, options.deadline_s, self.turns.absences, self.folds, self.turns.views
         )

@@ -64,12 +64,13 @@ class BackgroundFolds:
         self._work = asyncio.Event()
         self._folding: asyncio.Task[FoldReport] | None = None
         self._runner: asyncio.Task[None] | None = None
+        self._looking = False
         self.given_up = 0
 
     @property
     def waiting(self) -> int:
-        """The number of stories that wait to be looked at."""
-        return len(self._waiting)
+        """The number of stories that are looked at, or wait for it."""
+        return len(self._waiting) + self._looking
 
     @contextmanager
     def pause_for(self, owner: str, model: str, key: str | None) -> Iterator[None]:
@@ -124,8 +125,12 @@ class BackgroundFolds:
                 self._work.clear()
                 continue
             (owner, name), folding = self._waiting.popitem(last=False)
-            if not await self._fold(owner, name, folding):
-                self._waiting.setdefault((owner, name), folding)
+            self._looking = True
+            try:
+                if not await self._fold(owner, name, folding):
+                    self._waiting.setdefault((owner, name), folding)
+            finally:
+                self._looking = False
 
     async def _wait_until_idle(self) -> None:
         """Wait until nobody has waited for an answer for a while; not for long where a fold holds up nobody."""

@@ -154,8 +154,11 @@ class ChatRequest:
         return f"{folder}: {words}" if folder and words else words
 
     @property
-    def calls_tools(self) -> bool:
-        """True if the list shows that a tool was called: whoever could call some may still only talk."""
+    def is_work(self) -> bool:
+        """True if the list shows that an agent works: a tool was called (whoever could call some may still only talk),
+        or the client shows files with every request, to be changed by what is answered."""
+        if self.client_list.has_files:
+            return True
         parts = (part for piece in reversed(self.client_list.body) for part in piece.message.parts)
         return any(isinstance(part, ToolCall | ToolResult) for part in parts)
 

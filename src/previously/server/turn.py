@@ -177,7 +177,7 @@ class ChatTurns:
             async with asyncio.timeout_at(end - time.monotonic() + asyncio.get_running_loop().time()):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    if request.calls_tools and not request.client_list.names.all:
+                    if request.is_work and not request.client_list.names.all:
                         await self.views.set_agent_preset(owner, turn.place.name)
                     turn.story = await self.views.open_story(owner, turn.place.name, window)
                     turn.folding_off = (request.folding or turn.story.folding) == "off"

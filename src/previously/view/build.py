@@ -71,8 +71,9 @@ FILLINGS = 3
 """Rounds in which room that quotations gave up is filled again: after the third a line or two is left."""
 
 GROWTH_SHARE = 5
-"""A fifth of the budget stays free beyond the tail's ceiling where an epoch goes on: so long may memory take to catch
-up with the tail before the front has to change."""
+"""A fifth of the budget stays free where an epoch follows another, for the tail to grow before the front has to change:
+about nine turns at 8,000 tokens. With less the front changes too often, with more the room stays empty
+(`docs/decisions/0024`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +270,7 @@ class _Builder:
         needed = tail.count_tokens(shown, counter)
         growth = 0
         if ended != FIRST_VIEW:  # whoever goes on needs room for the tail to grow
-            growth = max(0, asked.ceiling_tokens - needed) + asked.budget_tokens // GROWTH_SHARE
+            growth = asked.budget_tokens // GROWTH_SHARE
         floor = self._floor(least, trim, needed) if ended == FIRST_VIEW and fills_room(asked) else needed
         chosen, memories, cut = self._shared(self._lines(shown), units, floor, growth)
         room = self._room(memories)
@@ -285,7 +286,8 @@ class _Builder:
         begins = Epoch(first, tuple(memories), tuple(cut), digest, written, counter.name, trim, pinned)
         if len(kept) < len(shown) or not fills_room(asked):
             return begins
-        return self._filled(begins, chosen, room - needed - self.volatile - growth, floor - needed)
+        free = max(self.volatile, growth)  # what is recalled now and then may take room that the tail has not reached
+        return self._filled(begins, chosen, room - needed - free, floor - needed)
 
     def _begin_work(self, least: int) -> Epoch:
         """Return a new epoch for an agent: its tail has all the room that memory leaves, but for some to grow."""
