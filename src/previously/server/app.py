@@ -78,7 +78,13 @@ class Proxy:
             on_report=self.metrics.count_folds,
             on_failure=self.metrics.failed_folds.add,
         )
-        commands = Commands(self.memory_of, self.recognising, options.deadline_s, self.turns.absences)
+        commands = Commands(
+            self.memory_of,
+            self.recognising,
+            options.deadline_s,
+            self.turns.absences,
+            self._open_story_to_fold,
+        )
         self.passthrough = Passthrough(self.upstream)
         self.chat = Chat(self.upstream, self.turns, self.folds, commands, self.metrics, self.passthrough)
         self.stopping = False

@@ -85,7 +85,7 @@ class MemoryTexts:
 
     async def cast(self) -> list[CastItem]:
         """Return every character whose knowledge is kept, by name, and what they know."""
-        facts = await self._access.read(_read_cast)
+        facts = await self._access.read(read_cast)
         return [CastItem(name, known.knowledge, known.stale) for name, known in facts.items()]
 
     async def who_knows(self, query: str) -> list[Knower]:
@@ -93,7 +93,7 @@ class MemoryTexts:
         facts."""
         if not query.strip():
             raise BadInput("Say what somebody may know of.")
-        facts = await self._access.read(_read_cast)
+        facts = await self._access.read(read_cast)
         return find_knowers(
             {
                 name: Knowledge(known.asked.summary if known.asked else "", known.all_facts)
@@ -122,7 +122,7 @@ class MemoryTexts:
 
     async def scenes(self) -> list[SceneText]:
         """Return every scene that was noted and stands on the path, the oldest first."""
-        return await self._access.read(lambda moment: _read_scenes(moment.snapshot, moment.rules))
+        return await self._access.read(lambda moment: read_scenes(moment.snapshot, moment.rules))
 
     async def notes(self) -> list[tuple[Span, Note]]:
         """Return what updates noted of each span, in path order."""
@@ -138,7 +138,7 @@ class MemoryTexts:
 
         def read(moment: StoryMoment) -> list[int]:
             tilings = find_updates(moment.snapshot, _read_path(moment.snapshot))
-            scenes = _read_scenes(moment.snapshot, moment.rules)
+            scenes = read_scenes(moment.snapshot, moment.rules)
             return [
                 *(tile.note.id for tiles in tilings for tile in tiles if tile.note),
                 *(scene.version for scene in scenes),
@@ -173,7 +173,7 @@ def _read_path(snapshot: Snapshot) -> list[OnPath]:
     return snapshot.path(0, snapshot.messages - 1)
 
 
-def _read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
+def read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
     path = _read_path(snapshot)
     notes = snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path]) if path else []
     ends = {mark.position for mark in snapshot.marks(list_end_kinds(rules))}
@@ -187,7 +187,7 @@ def _read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
     return scenes
 
 
-def _read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
+def read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
     """Return what each character knows, by name: those who speak as list_characters, and those whom updates noted. A
     narrator or a group is nobody who knows something."""
     state, presence = moment.read_known().state, moment.read_presence()

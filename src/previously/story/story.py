@@ -19,6 +19,7 @@ from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess, StoryChange
+from previously.story.ask import Questions
 from previously.story.history import History
 from previously.story.lore_edits import LoreEdits
 from previously.story.memory_edits import MemoryEdits
@@ -67,6 +68,7 @@ class Story:
         self._history = History(self._access)
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
+        self._questions = Questions(self._access, writer)
 
     @property
     def memory_mark(self) -> str:
@@ -107,6 +109,9 @@ class Story:
     def learn_usage(self, view: View, prompt_tokens: int, model: str) -> Callable[[Tables], None]:
         """Do as `report_usage` does, but leave the write to the caller."""
         return self._views.learn_usage(view, prompt_tokens, model)
+
+    _of_questions = _From[Questions](lambda story: story._questions)
+    ask = _of_questions(Questions.ask)
 
     _of_texts = _From[MemoryTexts](lambda story: story._texts)
     recap = _of_texts(MemoryTexts.recap)
