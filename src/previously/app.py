@@ -15,6 +15,7 @@ from previously.runtime.backup import check_name
 from previously.runtime.books import Books
 from previously.runtime.clock import time_at
 from previously.runtime.combine_scenes import Combining
+from previously.runtime.fold_tasks import FoldTasks
 from previously.runtime.forget import ForgettableStories
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
@@ -54,6 +55,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         self._writer = writer
         self._model = model
         self._is_shared = False  # whether the store is closed by somebody else
+        self._tasks = FoldTasks()
 
     @property
     def store(self) -> Store:
@@ -117,7 +119,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
             kept = await self._store.create_story(self._owner, name, at=time_at()), "{}", "{}"
         info, own, usage = kept
         given = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
-        return Story(self._store, info, self._writer, StorySettings([*given, *self._layers], own, usage))
+        return Story(self._store, info, self._writer, StorySettings([*given, *self._layers], own, usage), self._tasks)
 
     def has_set(self, key: str) -> bool:
         """Return whether a file, a variable or whoever opened the stories has set this for all of them."""
@@ -205,12 +207,22 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         finally:
             await store.close()
 
-    async def close(self) -> None:
-        """Give back what is held open."""
-        if self._model is not None:
-            await self._model.close()
-        if not self._is_shared:
-            await self._store.close()
+    async def wait_for_folds(self) -> None:
+        """Wait until the folds that `Story.fold_soon` began are done. If one of them failed, raise its error."""
+        await self._tasks.wait()
+
+    async def close(self, *, wait: bool = True) -> None:
+        """Give back what is held open. Folds in the background are waited for; with `wait=False` they are given up,
+        which loses nothing: they are due again. If one of them failed, its error is raised once all is closed."""
+        try:
+            if wait:
+                await self._tasks.wait()
+        finally:
+            await self._tasks.close()
+            if self._model is not None:
+                await self._model.close()
+            if not self._is_shared:
+                await self._store.close()
 
     async def __aenter__(self) -> Memory:
         return self
@@ -218,7 +230,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        await self.close(wait=error is None)
 
 
 def model_from(environment: Mapping[str, str], timeout_s: float) -> Model | None:

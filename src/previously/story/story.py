@@ -12,6 +12,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from previously.memory.notes import list_note_ids
 from previously.runtime.fold_loop import Progress, analyse, fold, plan_folds
 from previously.runtime.fold_report import FoldReport
+from previously.runtime.fold_tasks import FoldTasks
 from previously.runtime.retry import retry_when_moved
 from previously.runtime.story_settings import StorySettings
 from previously.runtime.writer import MemoryWriter
@@ -56,10 +57,18 @@ class _From(Generic[Part]):
 class Story:
     """One conversation with its memory."""
 
-    def __init__(self, store: Store, info: StoryInfo, writer: MemoryWriter, settings: StorySettings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        info: StoryInfo,
+        writer: MemoryWriter,
+        settings: StorySettings,
+        tasks: FoldTasks | None = None,
+    ) -> None:
         self.name = info.name
         self._access = StoryAccess(store, info.key, settings)
         self._writer = writer
+        self._tasks = tasks or FoldTasks()
         self._presence = PresenceEdits(self._access)
         self._transcript = Transcript(self._access, self._presence)
         self._views = StoryViews(self._access, info.name)
@@ -203,6 +212,28 @@ class Story:
             self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
             once=once, progress=progress, fresh=fresh,
         )  # fmt: skip
+
+    def fold_soon(self) -> None:
+        """Fold all that is due in the background, while the program goes on. To call it again at any time is cheap: a
+        story is folded by one task at a time, and once more if something came in meanwhile.
+
+        `Memory.close` waits for what is under way, or gives it up, which loses nothing. What failed is raised there,
+        and by `Memory.wait_for_folds`.
+
+        >>> import asyncio
+        >>> from previously import Memory, Settings
+        >>> async def tell() -> int:
+        ...     async with await Memory.open(":memory:", settings=Settings(tail_messages=2, fold_messages=3)) as memory:
+        ...         story = await memory.story("ferry")
+        ...         for number in range(8):
+        ...             await story.add("user", f"The ferry made crossing number {number}.")
+        ...             story.fold_soon()
+        ...         await memory.wait_for_folds()
+        ...         return len(await story.log())
+        >>> asyncio.run(tell()) > 0
+        True
+        """
+        self._tasks.start(self._access.key, self.fold)
 
     async def plan(self, *, anew: bool = False) -> FoldReport:
         """Return what `fold` would do, or with `anew` what `rebuild` would, without doing it. Later folds assume texts
