@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from previously.core.errors import PreviouslyError
 from previously.storage.store import StoryKey
 
-log = logging.getLogger("previously")
+log: logging.Logger = logging.getLogger("previously")
 
 
 class FoldTasks:

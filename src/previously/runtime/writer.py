@@ -106,8 +106,8 @@ class RehearsalWriter:
     """The writer that says what another would read and write."""
 
     def __init__(self, writer: MemoryWriter) -> None:
-        self.made_by = writer.made_by
-        self.amends = writer.amends
+        self.made_by: str = writer.made_by
+        self.amends: bool = writer.amends
         self._writer = writer
 
     async def ready(self) -> bool:

@@ -32,7 +32,7 @@ from previously.server.turn import ChatTurn, ChatTurns
 from previously.server.upstream import Upstream
 from previously.wire.interface import Interface
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 LARGE_BODY = 256 * 1024
 """A body beyond this is read in a thread: it takes some milliseconds, and others would wait for it."""

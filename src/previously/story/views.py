@@ -36,7 +36,7 @@ class StoryViews:
     def __init__(self, access: StoryAccess, name: str) -> None:
         self._access = access
         self._name = name
-        self.memory_mark = "".join(choice(ascii_lowercase) for _ in range(MARK_LETTERS))
+        self.memory_mark: str = "".join(choice(ascii_lowercase) for _ in range(MARK_LETTERS))
         """The letters that this story's memory of a turn is marked with. Those that were kept count, once they are."""
         self._is_mark_kept = False
 

@@ -80,7 +80,9 @@ async def test_giving_up_loses_nothing(tmp_path: Path) -> None:
     async with await Memory.open(tmp_path / "a.db", settings=RULES) as memory:
         story = await memory.story("tale")
         assert len(await story.messages()) == 8
-        assert [done.span.last for done in (await story.fold()).folds][-1] == 5, "it is due as before, and nobody holds it"
+        assert [done.span.last for done in (await story.fold()).folds][-1] == 5, (
+            "it is due as before, and nobody holds it"
+        )
         assert (await memory.verify()).clean
 
 

@@ -30,7 +30,7 @@ _OWN_TAG = lazy_pattern(
     r")\b)"
 )
 
-PLACEHOLDERS = {
+PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     "update": (
         "voices",
         "language",
