@@ -199,7 +199,7 @@ class View:
         """The positions of the messages of the tail on the path, in the order of the view."""
         return [item.position for item in self.parts.tail]
 
-    def to_openai(self) -> list[dict[str, Any]]:
+    def to_openai(self) -> list[Any]:
         """Return the messages as OpenAI's chat API takes them, and every server that is compatible with it.
 
         >>> from previously import BlockingMemory
