@@ -57,13 +57,13 @@ if TYPE_CHECKING:
     from previously.models.client import Model
     from previously.models.http import OpenAICompatibleModel
     from previously.runtime.answer_cache import AnswerSource
-    from previously.runtime.backup import Copies
+    from previously.runtime.backup import Copied, Copies
     from previously.runtime.combine_scenes import Combined
     from previously.runtime.conversation import FoldedConversation, fold_conversation_async
     from previously.runtime.fold_report import FoldDone, FoldReport
     from previously.runtime.forget import Destroyed, ToForget
     from previously.runtime.search import SearchHit
-    from previously.runtime.whole_stories import Backup
+    from previously.runtime.whole_stories import Backup, Whole
     from previously.runtime.writer import Attempt, BuiltinWriter, MemoryReply, MemoryWriter
     from previously.settings import Settings
     from previously.storage.findings import Collected, Fault, Verified
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from previously.storage.tables.books import BookInfo
     from previously.storage.tables.keys import AccessKey
     from previously.story.ask import Answer, Evidence, Verdict
+    from previously.story.export import ExportFile
     from previously.story.history import Telling
     from previously.story.lore_edits import LoreExplanation, LoreListing
     from previously.story.memory_texts import CastItem, SceneText
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
     from previously.testing import ScriptedAnswer, ScriptedModel, ScriptedServer
     from previously.view.view import Furniture, Item, LeftOut, Report, Section, View
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Memory": "app",
@@ -140,6 +141,7 @@ _HOMES = {
     "Model": "models.client",
     "OpenAICompatibleModel": "models.http",
     "AnswerSource": "runtime.answer_cache",
+    "Copied": "runtime.backup",
     "Copies": "runtime.backup",
     "Combined": "runtime.combine_scenes",
     "FoldedConversation": "runtime.conversation",
@@ -150,6 +152,7 @@ _HOMES = {
     "ToForget": "runtime.forget",
     "SearchHit": "runtime.search",
     "Backup": "runtime.whole_stories",
+    "Whole": "runtime.whole_stories",
     "Attempt": "runtime.writer",
     "BuiltinWriter": "runtime.writer",
     "MemoryReply": "runtime.writer",
@@ -166,6 +169,7 @@ _HOMES = {
     "Answer": "story.ask",
     "Evidence": "story.ask",
     "Verdict": "story.ask",
+    "ExportFile": "story.export",
     "Telling": "story.history",
     "LoreExplanation": "story.lore_edits",
     "LoreListing": "story.lore_edits",
@@ -206,12 +210,14 @@ __all__ = [
     "Collected",
     "Combined",
     "Conversation",
+    "Copied",
     "Copies",
     "Cost",
     "Destroyed",
     "Draft",
     "Entry",
     "Evidence",
+    "ExportFile",
     "FailureKind",
     "Fault",
     "Fold",
@@ -281,6 +287,7 @@ __all__ = [
     "Verified",
     "Version",
     "View",
+    "Whole",
     "Wish",
     "fold_conversation",
     "fold_conversation_async",

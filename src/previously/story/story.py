@@ -22,6 +22,7 @@ from previously.storage.store import Store, StoryInfo
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess, StoryChange
 from previously.story.ask import Questions
+from previously.story.export import StoryExport
 from previously.story.history import History
 from previously.story.lore_edits import LoreEdits
 from previously.story.memory_edits import MemoryEdits
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         PresenceEdits,
         LoreEdits,
         ThreadsState,
+        StoryExport,
     ):
         """The parts as type checkers see them: a story has every public method of each."""
 
@@ -75,6 +77,7 @@ class Story(_Parts):
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
         self._questions = Questions(self._access, writer)
+        self._export = StoryExport(self._access, info.name, self._transcript, self._texts, self._lore, self._state)
 
     @property
     def memory_mark(self) -> str:  # type: ignore[override] # a part may write it
@@ -167,6 +170,7 @@ PARTS: Mapping[str, type] = {
     "_presence": PresenceEdits,
     "_lore": LoreEdits,
     "_state": ThreadsState,
+    "_export": StoryExport,
 }
 """The parts of a story by the attributes that hold them. Their public async methods are the story's own."""
 
