@@ -38,7 +38,7 @@ def ask(
         return
     console = output.console()
     if answer.reason:
-        output.note(f"The model's answer could not be shown: {answer.reason}")
+        output.note(f"The model's answer could not be shown: {answer.reason.rstrip('.')}.")
     if answer.text:
         console.print(output.printable(answer.text), style="bold")
     cited = {source.number for source in answer.cited}

@@ -79,11 +79,14 @@ class Proxy:
             on_report=self.metrics.count_folds,
             on_failure=self.metrics.failed_folds.add,
         )
+        self.metrics.to_fold.ask = lambda: self.folds.waiting
         commands = Commands(
             self.memory_of,
             self.recognising,
             options.deadline_s,
             self.turns.absences,
+            self.folds,
+            self.turns.views,
             self._open_story_to_fold,
         )
         self.passthrough: Passthrough = Passthrough(self.upstream)
@@ -95,6 +98,10 @@ class Proxy:
 
     def memory_of(self, owner: str) -> Memory:
         return self.memory.sharing(owner)
+
+    def list_notices(self, owner: str, story: Story) -> list[str]:
+        """Return sentences for a person about memory that is missing in a story, or waits."""
+        return [self.turns.absences.describe(owner, story.name), self.folds.describe_folding(owner, story)]
 
     async def _window(self, model: str, key: str | None) -> int | None:
         known = self.options.window_tokens
@@ -218,7 +225,7 @@ def make_routes(proxy: Proxy) -> list[BaseRoute]:
         ),
         _make_route("/v1/{path:path}", proxy.passthrough, "GET", "POST", "PUT", "PATCH", "DELETE"),
         make_metrics_route(proxy.metrics),
-        *make_page_routes(proxy.memory_of, proxy.turns.absences),
+        *make_page_routes(proxy.memory_of, proxy.list_notices),
     ]
 
 

@@ -138,6 +138,9 @@ class Metrics:
             "previously_failed_folds_total", "Times that folding stopped with an error."
         )
         self.waiting: Gauge = Gauge("previously_waiting_turns", "Turns that wait to be remembered.")
+        self.to_fold: Gauge = Gauge(
+            "previously_stories_to_fold", "Stories that are looked at for folds, or wait for it."
+        )
 
     def count_folds(self, report: FoldReport) -> None:
         for done in report.folds:
