@@ -37,7 +37,18 @@ GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done nev
 
 
 class Memory(Keys, ForgettableStories, Books, Combining):
-    """All stories and books of one owner, and the way to them; and the keys of the place they are at."""
+    """All stories and books of one owner, and the way to them; and the keys of the place they are at.
+
+    >>> import asyncio
+    >>> from previously import Memory
+    >>> async def tell() -> list[str]:
+    ...     async with await Memory.open(":memory:") as memory:
+    ...         story = await memory.story("ferry")
+    ...         await story.add("user", "Is the ferry in?")
+    ...         return [info.name for info in await memory.stories()]
+    >>> asyncio.run(tell())
+    ['ferry']
+    """
 
     def __init__(
         self,
@@ -100,8 +111,14 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         return cls(store, owner=owner, layers=layers, writer=writer, model=asked, place=place)
 
     async def story(self, name: str, *, create: bool = True, window_tokens: int | None = None) -> Story:
-        """The story of that name. With `create=False` one that does not exist is `UnknownStory`. `window_tokens` is the
-        window of the model that reads it, for where nobody has set one."""
+        """Return the story of that name. With `create=False` one that does not exist is `UnknownStory`. `window_tokens`
+        is the window of the model that reads it, for where nobody has set one.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     memory.story("ferry", window_tokens=32_768).name
+        'ferry'
+        """
         from previously.runtime.story_settings import StorySettings
         from previously.story.story import Story  # the whole engine: loaded with the first story, not to list them
 

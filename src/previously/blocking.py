@@ -99,7 +99,14 @@ def __getattr__(name: str) -> Any:
 
 
 class BlockingMemory:
-    """A `Memory` whose methods block. For scripts and notebooks; where a loop already runs, use `Memory`."""
+    """A `Memory` whose methods block. For scripts and notebooks; where a loop already runs, use `Memory`.
+
+    >>> from previously import BlockingMemory
+    >>> with BlockingMemory(":memory:") as memory:
+    ...     story = memory.story("ferry")
+    ...     story.add("user", "Is the ferry in?").messages
+    1
+    """
 
     def __init__(
         self,

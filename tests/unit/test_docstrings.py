@@ -8,11 +8,11 @@ from importlib import import_module
 
 import pytest
 
-import previously
+import previously.story.story
 from previously import Memory, Story, View
 
-MODULES = sorted({f"previously.{home}" for home in previously._HOMES.values()})
-WITH_EXAMPLES = (previously.Answer, previously.Settings, View.to_openai, View.to_anthropic)
+PARTS = {part.__module__ for part in previously.story.story.PARTS.values()}
+MODULES = sorted({f"previously.{home}" for home in previously._HOMES.values()} | PARTS)
 
 
 @pytest.mark.parametrize("name", MODULES)

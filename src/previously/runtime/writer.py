@@ -56,7 +56,18 @@ class MemoryReply:
 
 
 class MemoryWriter(Protocol):
-    """Writes memory."""
+    """Writes memory. Yours can take the place of the built-in one:
+
+    >>> from previously import BlockingMemory, Cost, Fold, MemoryReply
+    >>> class Counter:
+    ...     made_by = "counter"
+    ...     amends = False
+    ...     async def ready(self) -> bool:
+    ...         return True
+    ...     async def write(self, asked: Fold, *, source: object = None, anew: bool = False) -> MemoryReply:
+    ...         return MemoryReply(f"There were {len(asked.delta)} messages.", "", Cost(), made_by=self.made_by)
+    >>> BlockingMemory(":memory:", writer=Counter()).close()
+    """
 
     @property
     def made_by(self) -> str:

@@ -63,7 +63,18 @@ class MemoryTexts:
         self._access = access
 
     async def recap(self) -> MemoryText | None:
-        """Return the recap of the open chapter, what a person wrote of it included."""
+        """Return the recap of the open chapter, what a person wrote of it included.
+
+        >>> from previously import BlockingMemory, Settings
+        >>> with BlockingMemory(":memory:", settings=Settings(tail_messages=1, fold_messages=2)) as memory:
+        ...     story = memory.story("ferry")
+        ...     for text in ("Odalys hid the ledger.", "Wren saw her.", "Rain."):
+        ...         _ = story.add("assistant", text)
+        ...     _ = story.fold()
+        ...     recap = story.recap()
+        >>> recap.span.last, recap.made_by
+        (1, 'builtin')
+        """
         return await self._read_text(Kind.RECAP)
 
     async def brief(self) -> MemoryText | None:
@@ -75,7 +86,16 @@ class MemoryTexts:
         return await self._read_text(Kind.BACKBONE)
 
     async def chapters(self) -> list[ChapterText]:
-        """Return every closed chapter with its recap, the oldest first."""
+        """Return every closed chapter with its recap, the oldest first.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "The ferry sank.")
+        ...     _ = story.close_chapter("The last crossing")
+        ...     [(chapter.number, chapter.title) for chapter in story.chapters()]
+        [(1, 'The last crossing')]
+        """
 
         def read(moment: StoryMoment) -> list[ChapterText]:
             in_force = InForce(moment.snapshot)

@@ -54,7 +54,26 @@ else:
 
 
 class Story(_Parts):
-    """One conversation with its memory."""
+    """One conversation with its memory.
+
+    A story from `BlockingMemory` has the same methods without `await`:
+
+    >>> from previously import BlockingMemory, Settings
+    >>> memory = BlockingMemory(":memory:", settings=Settings(tail_messages=2, fold_messages=3))
+    >>> story = memory.story("ferry")
+    >>> for text in ("Odalys hid the ledger.", "Wren saw her.", "The ferry left.", "Rain.", "More rain."):
+    ...     _ = story.add("assistant", text)
+    >>> story.edit(2, "The ferry waited.").messages
+    5
+    >>> [fold.kind.value for fold in story.fold().folds]
+    ['recap']
+    >>> story.write("recap", "Odalys hid the ledger, and Wren saw it.")
+    >>> story.recap().text
+    'Odalys hid the ledger, and Wren saw it.'
+    >>> story.branch("what-if", at=3).name
+    'what-if'
+    >>> memory.close()
+    """
 
     def __init__(
         self,
@@ -104,7 +123,17 @@ class Story(_Parts):
 
     async def fold(self, *, once: bool = False, progress: Progress | None = None, fresh: bool = False) -> FoldReport:
         """Fold all that is due, or with `once` at most one span. With `fresh`, no answer that a model gave to the very
-        same question before is taken again."""
+        same question before is taken again.
+
+        >>> from previously import BlockingMemory, Settings
+        >>> with BlockingMemory(":memory:", settings=Settings(tail_messages=1, fold_messages=2)) as memory:
+        ...     story = memory.story("ferry")
+        ...     for text in ("Odalys hid the ledger.", "Wren saw her.", "Rain."):
+        ...         _ = story.add("assistant", text)
+        ...     report = story.fold()
+        >>> [(fold.kind.value, fold.span.first, fold.span.last) for fold in report.folds], report.calls
+        ([('recap', 0, 1)], 0)
+        """
         return await fold(
             self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
             once=once, progress=progress, fresh=fresh,

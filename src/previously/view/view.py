@@ -173,7 +173,19 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """All that the model will see."""
+    """All that the model will see.
+
+    >>> from previously import BlockingMemory
+    >>> with BlockingMemory(":memory:") as memory:
+    ...     story = memory.story("ferry")
+    ...     _ = story.add("user", "Is the ferry in?")
+    ...     _ = story.pin("Odalys cannot swim.")
+    ...     view = story.view(1_000)
+    >>> [(item.section.value, item.reason) for item in view.items]
+    [('pins', 'pinned'), ('tail', 'one of the newest 12')]
+    >>> view.left_out
+    ()
+    """
 
     budget_tokens: int
     tokens: int
