@@ -157,11 +157,26 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         return shared
 
     async def stories(self) -> list[StoryInfo]:
-        """Return every story, by name."""
+        """Return every story, by name.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     [info.name for info in memory.stories()]
+        ['ferry']
+        """
         return await self._store.read(self._owner, lambda tables: tables.stories.all(self._owner))
 
     async def verify(self, progress: Told | None = None) -> Verified:
-        """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed."""
+        """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Hello.")
+        ...     memory.verify().clean
+        True
+        """
         return await self._store.verify(self._owner, before=time_at(-GIVEN_UP_S), told=progress)
 
     async def gc(self, *, older_than_s: float = GIVEN_UP_S, shrink: bool = False) -> Collected:

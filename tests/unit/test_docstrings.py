@@ -11,7 +11,7 @@ import pytest
 import previously.story.story
 from previously import Memory, Story, View
 
-PARTS = {part.__module__ for part in previously.story.story.PARTS.values()}
+PARTS = {part.__module__ for part in (*previously.story.story.PARTS.values(), *Memory.__mro__[1:-1])}
 MODULES = sorted({f"previously.{home}" for home in previously._HOMES.values()} | PARTS)
 
 
