@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
+BASE := .venv/.base
 CLIENTS := .clients/.ready
 TYPES := .venv/.types
 
@@ -22,8 +23,17 @@ $(STAMP): requirements.lock requirements-local.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
-demo: setup ## Watch a long story fold into a small view
+demo: ## Watch a long story fold into a small view: ten seconds, after one minute of installing the little it needs
+	@test -e $(STAMP) || $(MAKE) --no-print-directory $(BASE)
 	@$(BIN)/previously demo
+
+# Only what the package itself needs. A later `make setup` puts everything else into the same .venv.
+$(BASE): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Previously needs Python 3.11 or newer; run make PYTHON=python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing into .venv (once) ..."
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e .
+	@touch $(BASE)
 
 # Compiled files are kept even where the environment forbids it: without them, every process that tests start
 # compiles all it imports.
