@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 CLIENTS := .clients/.ready
 
-.PHONY: help setup demo test test-all test-rest test-clients goldens check fix bench machines fuzz soak crash agree views leaks follow lock clean
+.PHONY: help setup demo test test-all test-rest test-clients goldens check fix docs bench machines fuzz soak crash agree views leaks follow lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -57,7 +57,7 @@ $(CLIENTS): $(STAMP) requirements-clients.lock $(wildcard tests/clients/*.lock t
 goldens: setup ## Stored paths, answers of commands, bodies at the upstream: what is not as it was (ARGS=…)
 	@$(BIN)/python -m tests.goldens $(or $(ARGS),--check)
 
-check: setup ## Lint, types, layers, purity, documentation
+check: setup ## Lint, types, layers, purity, documentation and its site
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
@@ -67,6 +67,9 @@ check: setup ## Lint, types, layers, purity, documentation
 fix: setup ## Format, and mend what the linter can
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+docs: setup ## The documentation as a site, with search, in build/website/site
+	@$(BIN)/python -m website.build
 
 bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md)
 	@$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
