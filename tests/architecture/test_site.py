@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from functools import cache
@@ -95,9 +96,11 @@ def test_every_page_is_in_the_navigation_or_a_decision_or_a_trial(site: Path) ->
 
 
 def test_the_search_index_knows_what_pages_say(site: Path) -> None:
-    index = (site / "search.json").read_text("utf-8")
-    assert "prompt cache stays warm" in index
-    assert "Memory.open" in index
+    items = json.loads((site / "search.json").read_text("utf-8"))["items"]
+    assert {"view.html#epochs-the-prompt-cache-stays-warm", "reference/api.html#memoryopen"} <= {
+        item["location"] for item in items
+    }
+    assert not [item for item in items if item["location"].startswith("decisions/")]
 
 
 def test_faults_are_seen(tmp_path: Path) -> None:
