@@ -6,27 +6,36 @@ import asyncio
 import doctest
 import gc
 import re
+import shlex
 import threading
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import typer.main
 
 from previously import BlockingMemory, ScriptedServer, Settings, read_story
+from previously.cli.command_table import make_app
 from previously.core.tokens import ESTIMATE, message_tokens
 from tests.end_to_end.page_session import CommandStep, FileStep, Session, is_as_expected, list_steps
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [page for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))] if ">>> " in page.read_text("utf-8")]
+ALL = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [page for page in ALL if ">>> " in page.read_text("utf-8")]
 SESSIONS = [
+    ROOT / "README.md",
     *sorted((DOCS / "tutorials").glob("*.md")),
     *sorted((DOCS / "guides").glob("*.md")),
     DOCS / "troubleshooting.md",
 ]
 """Pages that a reader follows from top to bottom."""
+
+OWN_FILES = {"README": {"my-book.md": "# One\n\nInes came to Lethen.\n\n# Two\n\nShe stayed.\n"}}
+"""Files that a reader of these pages has already."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -58,6 +67,8 @@ def test_a_page_can_be_followed_from_top_to_bottom(
     steps = list(list_steps(page.read_text("utf-8")))
     assert any(isinstance(step, CommandStep) for step in steps), "a page that shows how to do something shows commands"
     session = Session(tmp_path, monkeypatch, capsys, model)
+    for name, text in OWN_FILES.get(page.stem, {}).items():
+        (tmp_path / name).write_text(text, "utf-8")
     try:
         for step in steps:
             session.do(step)
@@ -65,10 +76,30 @@ def test_a_page_can_be_followed_from_top_to_bottom(
         session.close()
 
 
-@pytest.mark.parametrize("page", [page for page in SESSIONS if page.parent != DOCS], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", SESSIONS, ids=lambda page: page.stem)
 def test_what_is_not_run_says_why(page: Path) -> None:
     for reason in re.findall(r"<!-- not run:(.*?)-->", page.read_text("utf-8")):
         assert len(reason.split()) >= 2
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in ALL if "$ previously " in page.read_text("utf-8")], ids=lambda page: page.stem
+)
+def test_every_command_that_a_page_shows_can_be_given(page: Path) -> None:
+    root = typer.main.get_command(make_app())
+    for block in re.findall(r"^```console\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
+        for line in re.findall(r"^\$ (?:\w+=\S* )*previously (.*)", block, re.MULTILINE):
+            for part in re.split(r" && previously | \| ", line.split(" > ")[0])[:1]:
+                read_command(root, shlex.split(part, comments=True))
+
+
+def read_command(command: Any, arguments: list[str], parent: Any = None) -> None:
+    """Read a command line as the program would, down to its last command, and run nothing."""
+    context = command.make_context(command.name, list(arguments), parent=parent)
+    if hasattr(command, "commands"):
+        rest = [*context._protected_args, *context.args]
+        _, below, rest = command.resolve_command(context, rest)
+        read_command(below, rest, context)
 
 
 def test_steps_of_a_page_are_found_in_order() -> None:
