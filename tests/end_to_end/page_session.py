@@ -126,6 +126,10 @@ class Session:
     def run(self, command: str) -> tuple[int, str]:
         """Run a command; those of ours in this process, a server beside it, all others in a shell."""
         command = self._translate(command)
+        if " && previously " in command:
+            first, _, rest = command.partition(" && ")
+            code, said = self.run(first)
+            return (code, said) if code else self.run(rest)
         if command.startswith("export "):
             for name, _, value in (word.partition("=") for word in shlex.split(command)[1:]):
                 self._monkeypatch.setenv(name, value)

@@ -34,8 +34,21 @@ SESSIONS = [
 ]
 """Pages that a reader follows from top to bottom."""
 
+SLOW = {
+    "python-chat": "starts programs that import a client",
+    "sillytavern": "starts a server",
+    "host": "starts a server",
+}
+"""Pages that take seconds; what they show of the engine has quick tests of its own."""
+
 OWN_FILES = {"README": {"my-book.md": "# One\n\nInes came to Lethen.\n\n# Two\n\nShe stayed.\n"}}
 """Files that a reader of these pages has already."""
+
+
+def mark_slow(page: Path) -> Any:
+    """Return the page as a parameter, marked if it takes seconds."""
+    marks = [pytest.mark.slow(reason=SLOW[page.stem])] if page.stem in SLOW else []
+    return pytest.param(page, marks=marks)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -60,7 +73,7 @@ def model() -> Iterator[str]:
     loop.close()
 
 
-@pytest.mark.parametrize("page", SESSIONS, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [mark_slow(page) for page in SESSIONS], ids=lambda page: page.stem)
 def test_a_page_can_be_followed_from_top_to_bottom(
     page: Path, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
