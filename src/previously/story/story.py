@@ -19,6 +19,7 @@ from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess, StoryChange
+from previously.story.export import StoryExport
 from previously.story.history import History
 from previously.story.lore_edits import LoreEdits
 from previously.story.memory_edits import MemoryEdits
@@ -67,6 +68,7 @@ class Story:
         self._history = History(self._access)
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
+        self._export = StoryExport(self._access, info.name, self._transcript, self._texts, self._lore, self._state)
 
     @property
     def memory_mark(self) -> str:
@@ -176,6 +178,9 @@ class Story:
     reword_wish = _of_state(ThreadsState.reword_wish)
     withdraw_wish = _of_state(ThreadsState.withdraw_wish)
     people = _of_state(ThreadsState.people)
+
+    _of_export = _From[StoryExport](lambda story: story._export)
+    export = _of_export(StoryExport.export)
 
     async def settings(self) -> dict[str, Any]:
         """Return the story's own settings, as `set` keeps them."""
