@@ -47,7 +47,8 @@ $(CLIENTS): $(STAMP) requirements-clients.lock $(wildcard tests/clients/*.lock t
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-clients.lock
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends chromium; }
 	@mkdir -p .clients && cp tests/clients/package.json tests/clients/package-lock.json .clients/
-	@cd .clients && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@# Not `npm ci`: newer ones refuse a lock without builds for machines that a registry may not carry.
+	@cd .clients && npm install --ignore-scripts --no-audit --no-fund --loglevel=error
 	@for name in aider openwebui; do \
 		test -x .clients/$$name/bin/python || $(PYTHON) -m venv .clients/$$name || exit 1; \
 		.clients/$$name/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \

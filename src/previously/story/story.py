@@ -204,13 +204,18 @@ class Story:
             once=once, progress=progress, fresh=fresh,
         )  # fmt: skip
 
-    async def plan(self, *, anew: bool = False) -> FoldReport:
-        """Return what `fold` would do, or with `anew` what `rebuild` would, without doing it. Later folds assume texts
-        of their target length."""
+    @property
+    def folding(self) -> str:
+        """Return who decides that a proxy folds: `automatic`, `ask` or `off`."""
+        return self._access.settings.in_force.folding
+
+    async def plan(self, *, anew: bool = False, once: bool = False) -> FoldReport:
+        """Return what `fold` would do, or with `anew` what `rebuild` would, without doing it; with `once` the next span
+        alone. Later folds assume texts of their target length."""
         return await retry_when_moved(
             lambda: plan_folds(
                 self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
-                anew=anew,
+                anew=anew, once=once,
             )
         )  # fmt: skip
 

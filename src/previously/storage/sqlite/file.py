@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from ctypes import addressof, c_int
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -160,7 +161,10 @@ class SqliteFile:
         return self._connection.in_transaction
 
     def begin(self) -> None:
-        """Begin a transaction that writes; waits for other processes."""
+        """Begin a transaction that writes; waits for other processes. `StoreProblem` if the file is not where it was:
+        nobody would find what is written to it."""
+        if self._is_file and _has_moved(self._connection):
+            raise StoreProblem(f"{self._path} was moved or deleted while it was open; put it back, or start anew.")
         self._connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
@@ -211,6 +215,13 @@ class SqliteFile:
         self._connection.set_busy_timeout(READER_WAIT_MS)
         busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
         return not busy
+
+    def renew_log(self) -> None:
+        """Begin the WAL anew where readers let it: else a change that failed, and whose end is in the WAL all the same,
+        could look like one that stands behind damage."""
+        if self._is_file:
+            self.empty_wal()
+            self._connection.set_busy_handler(_wait_for_others)
 
     def damage(self) -> list[str]:
         """Return the faults that SQLite finds, a line each, and the pages that do not have their checksum."""
@@ -319,6 +330,12 @@ def _check_ours(connection: apsw.Connection, path: str) -> None:
         raise StoreProblem(f"{path} was written by a newer version of Previously ({max(unknown)}).")
     if MIGRATION in applied and not path.startswith(IN_MEMORY_URI) and not has_checksums(connection):
         raise Damaged(path, "does not say that its pages have checksums")
+
+
+def _has_moved(connection: apsw.Connection) -> bool:
+    moved = c_int()
+    connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, addressof(moved))
+    return bool(moved)
 
 
 def _read_applied(connection: apsw.Connection) -> set[str]:
