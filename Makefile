@@ -6,7 +6,7 @@ BASE := .venv/.base
 CLIENTS := .clients/.ready
 TYPES := .venv/.types
 
-.PHONY: help setup demo test test-all test-rest test-clients goldens check types fix bench machines fuzz soak crash agree views leaks follow \
+.PHONY: help setup demo test test-all test-rest test-clients goldens check types fix docs bench machines fuzz soak crash agree views leaks follow \
 	dist wheels lock clean
 
 help: ## This list
@@ -70,7 +70,7 @@ $(CLIENTS): $(STAMP) requirements-clients.lock $(wildcard tests/clients/*.lock t
 goldens: setup ## Stored paths, answers of commands, bodies at the upstream: what is not as it was (ARGS=…)
 	@$(BIN)/python -m tests.goldens $(or $(ARGS),--check)
 
-check: setup ## Lint, types, layers, purity, documentation
+check: setup ## Lint, types, layers, purity, documentation and its site
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
@@ -90,6 +90,9 @@ $(TYPES): $(STAMP) requirements-types.lock
 fix: setup ## Format, and mend what the linter can
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+docs: setup ## The documentation as a site, with search, in build/website/site
+	@$(BIN)/python -m website.build
 
 bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md)
 	@$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
