@@ -31,6 +31,7 @@ COMMANDS = {
     "view": "view.view",
     "why": "view.why",
     "show": "memory.show",
+    "ask": "ask.ask",
     "search": "search.search",
     "compact": "compact.compact",
     "log": "versions.log",
