@@ -25,10 +25,16 @@ LONG_LIFE_S = 60.0
 
 
 SMALL_CACHES = """
+import gc
 from previously.core.recent_values import RecentValues
 from previously.storage.sqlite import file
+from previously.server import app
 begin = RecentValues.__init__
-RecentValues.__init__ = lambda self, most_bytes: begin(self, most_bytes // 16)
+def begin_small(self, most_bytes):
+    begin(self, most_bytes // 16)
+RecentValues.__init__ = begin_small
+for cache in [thing for thing in gc.get_objects() if isinstance(thing, RecentValues)]:
+    cache.__init__(2 * cache._half)
 file.WRITER_CACHE_KIB //= 16
 file.READER_CACHE_KIB //= 16
 """
