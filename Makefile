@@ -2,9 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
+BASE := .venv/.base
 CLIENTS := .clients/.ready
+TYPES := .venv/.types
 
-.PHONY: help setup demo test test-all test-rest test-clients goldens check fix bench machines fuzz soak crash agree views leaks follow lock clean
+.PHONY: help setup demo test test-all test-rest test-clients goldens check types fix docs bench machines fuzz soak crash agree views leaks follow \
+	dist wheels lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -20,8 +23,17 @@ $(STAMP): requirements.lock requirements-local.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
-demo: setup ## Watch a long story fold into a small view
+demo: ## Watch a long story fold into a small view: ten seconds, after one minute of installing the little it needs
+	@test -e $(STAMP) || $(MAKE) --no-print-directory $(BASE)
 	@$(BIN)/previously demo
+
+# Only what the package itself needs. A later `make setup` puts everything else into the same .venv.
+$(BASE): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Previously needs Python 3.11 or newer; run make PYTHON=python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing into .venv (once) ..."
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e .
+	@touch $(BASE)
 
 # Compiled files are kept even where the environment forbids it: without them, every process that tests start
 # compiles all it imports.
@@ -46,7 +58,8 @@ $(CLIENTS): $(STAMP) requirements-clients.lock $(wildcard tests/clients/*.lock t
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-clients.lock
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends chromium; }
 	@mkdir -p .clients && cp tests/clients/package.json tests/clients/package-lock.json .clients/
-	@cd .clients && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@# Not `npm ci`: newer ones refuse a lock without builds for machines that a registry may not carry.
+	@cd .clients && npm install --ignore-scripts --no-audit --no-fund --loglevel=error
 	@for name in aider openwebui; do \
 		test -x .clients/$$name/bin/python || $(PYTHON) -m venv .clients/$$name || exit 1; \
 		.clients/$$name/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
@@ -57,16 +70,29 @@ $(CLIENTS): $(STAMP) requirements-clients.lock $(wildcard tests/clients/*.lock t
 goldens: setup ## Stored paths, answers of commands, bodies at the upstream: what is not as it was (ARGS=…)
 	@$(BIN)/python -m tests.goldens $(or $(ARGS),--check)
 
-check: setup ## Lint, types, layers, purity, documentation
+check: setup ## Lint, types, layers, purity, documentation and its site
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/pytest tests/architecture
 
+# Not in `make check`: pyright brings 61 MB of node along. It takes about 10 seconds of CPU.
+types: $(TYPES) ## The types of everything public are complete: pyright --verifytypes
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=src PYRIGHT_PYTHON_IGNORE_WARNINGS=1 \
+		$(BIN)/pyright --verifytypes previously --ignoreexternal > .venv/types.txt || { grep -B1 -A2 'error:' .venv/types.txt; exit 1; }
+	@grep 'score' .venv/types.txt
+
+$(TYPES): $(STAMP) requirements-types.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-types.lock
+	@touch $(TYPES)
+
 fix: setup ## Format, and mend what the linter can
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+docs: setup ## The documentation as a site, with search, in build/website/site
+	@$(BIN)/python -m website.build
 
 bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md)
 	@$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
@@ -97,6 +123,12 @@ follow: setup ## Random clients, many stories at once: each path is what its cli
 	@$(BIN)/python -m tests.unit.recognition.following --steps $(or $(STEPS),20000) --chats 50
 	@$(BIN)/python -m tests.unit.recognition.following --steps $(or $(STEPS),20000) --chats 50 --modes prefixed,merge,strict
 
+dist: setup ## Build wheel and sdist into dist/, and use them in empty environments, with each extra (ARGS="--only server")
+	@$(BIN)/python -m tests.release.built --keep dist $(ARGS)
+
+wheels: setup ## All that the package needs has wheels for Linux, macOS and Windows (ARGS=--extras)
+	@$(BIN)/python -m tests.release.wheels $(ARGS)
+
 lock: setup ## Compile the locks anew (the second holds the weights of a small model for tests)
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
@@ -105,6 +137,8 @@ lock: setup ## Compile the locks anew (the second holds the weights of a small m
 		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-local.lock
 	@$(BIN)/uv pip compile --group clients -c requirements.lock --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-clients.lock
+	@echo 'pyright[nodejs]' | $(BIN)/uv pip compile - -c requirements.lock --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-types.lock
 	@echo aider-chat | $(BIN)/uv pip compile - --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header --quiet -o tests/clients/requirements-aider.lock
 	@printf 'torch; sys_platform == "never"\n' > .venv/without-torch.txt  # gigabytes that only documents and speech need
@@ -113,4 +147,4 @@ lock: setup ## Compile the locks anew (the second holds the weights of a small m
 		-o tests/clients/requirements-openwebui.lock
 
 clean: ## Remove .venv and caches
-	@rm -rf .venv .clients .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf dist .venv .clients .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

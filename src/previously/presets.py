@@ -101,12 +101,13 @@ _HIGHEST = {
 _LARGEST = 10**12
 """The highest value of any other number; a larger one is a slip."""
 
-CHOICES = {
+CHOICES: dict[str, tuple[str, ...]] = {
     "preset": tuple(PRESETS),
     "timeline": ("recap", "librarian", "scenes", "brief"),
     "lore": ("on", "suggest", "off"),
     "cast": ("group", "turn", "off"),
     "clock": ("story", "chat"),
+    "folding": ("automatic", "ask", "off"),
 }
 
 _WORDS = {**dict.fromkeys(("true", "yes", "on", "1"), True), **dict.fromkeys(("false", "no", "off", "0"), False)}

@@ -17,6 +17,7 @@ MARK = "[Previously]"
 
 COMMANDS = {
     "recap": "what happened so far, as it is remembered",
+    "ask": "QUESTION: what the story says about it, and where",
     "why": "what the model saw in the last turn, and why",
     "threads": "what is still open; with TEXT, that this is settled",
     "state": "how things stand",
@@ -25,6 +26,8 @@ COMMANDS = {
     "scene": "end the scene here",
     "pin": "TEXT: words that the model is always shown",
     "undo": "take back the newest thing that was done to memory",
+    "fold": "fold now what is due",
+    "folding": "who decides that something is folded; with automatic, ask or off, set it",
     "chapter": "TITLE: close the chapter here",
     "leave": "NAME: who is not there from now on",
     "enter": "NAME: who is there again",

@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from urllib.parse import quote
 
@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from previously.core.errors import BadInput
 from previously.server.background_folds import BackgroundFolds
 from previously.server.chat_request import ChatRequest, parse_fields, read_fields, write_body
-from previously.server.commands import Commands
+from previously.server.commands import ASKS_MODEL, Commands
 from previously.server.guard import get_caller, read_whole_body
 from previously.server.logs import RequestNote, get_note
 from previously.server.metrics import Metrics
@@ -32,7 +32,7 @@ from previously.server.turn import ChatTurn, ChatTurns
 from previously.server.upstream import Upstream
 from previously.wire.interface import Interface
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 LARGE_BODY = 256 * 1024
 """A body beyond this is read in a thread: it takes some milliseconds, and others would wait for it."""
@@ -86,7 +86,11 @@ class Chat:
             return
         del content  # it would be held until the answer is at its end
         with self._under_way():
-            if words := await self._commands.answer(caller.owner, request):
+            command = request.command
+            asks_model = command is not None and command.name in ASKS_MODEL
+            with self._folds.pause_for(caller.owner, request.model, caller.key) if asks_model else nullcontext():
+                words = await self._commands.answer(caller.owner, request, caller.key)
+            if words:
                 await _say(words, request, send)
                 return
             with self._folds.pause_for(caller.owner, request.model, caller.key):
@@ -96,7 +100,8 @@ class Chat:
                 def make_outgoing() -> Outgoing:
                     body = write_body(request, turn.messages)
                     sent = self._upstream.build_headers(given, caller)
-                    told, query = make_memory_headers(turn), scope["query_string"]
+                    asks = turn.place is not None and self._folds.is_asking(caller.owner, turn.place.name)
+                    told, query = make_memory_headers(turn, asks=asks), scope["query_string"]
                     return Outgoing("POST", interface.path, sent, body, query, request.streams, told, interface.errors)
 
                 first = make_outgoing()
@@ -191,7 +196,7 @@ class Chat:
                 self._metrics.unsaved_answers.add()
                 log.warning("An answer could not be kept")
             if turn.place:
-                self._folds.add_story(turn.place.key.owner, turn.place.name)
+                self._folds.add_story(turn.place.key.owner, turn.place.name, turn.request.folding)
 
         task = asyncio.create_task(keep())
         self._keeping.add(task)
@@ -220,13 +225,18 @@ class Chat:
             await asyncio.wait(waiting, timeout=max(0.0, end - time.monotonic()))
 
 
-def make_memory_headers(turn: ChatTurn) -> list[Header]:
+def make_memory_headers(turn: ChatTurn, *, asks: bool = False) -> list[Header]:
+    """Return what a response says of memory; `asks`: a fold is due and waits for a person."""
     if turn.unsaved or turn.degraded:
         state = b"unsaved" if turn.unsaved else b"degraded"
+    elif turn.folding_off and turn.place:
+        state = b"off; reason=folding-off"
     elif turn.without_room:
         state = b"off; reason=no-room"
+    elif turn.place:
+        state = b"on; fold=waiting" if asks else b"on"
     else:
-        state = b"on" if turn.place else b"off"
+        state = b"off"
     story = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
     return [(b"x-previously-memory", state), *story]
 

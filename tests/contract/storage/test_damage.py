@@ -14,7 +14,7 @@ import pytest
 
 from previously import BadInput, Draft, Memory, StoreProblem, message
 from previously.app import mend_file
-from previously.storage.sqlite import file, page_checksums, wal_frames
+from previously.storage.sqlite import earlier_copy, file, page_checksums, wal_frames
 from previously.storage.sqlite.connections import SqliteDatabase
 from previously.storage.tables import Tables
 from tests.contract.storage.postgres_server import shared_server
@@ -350,7 +350,7 @@ async def test_a_file_that_another_program_wrote_can_be_taken_as_it_is(place: Pa
     async with await Memory.open(left / "stories.db") as memory:
         assert [item.entry.message.text for item in await (await memory.story("tale")).messages()][-1] == "Late."
         assert (await memory.verify()).clean
-    assert read_mode(kept) == page_checksums.OWN_MODE
+    assert read_mode(kept) == earlier_copy.OWN_MODE
     with pytest.raises(StoreProblem, match="earlier time"):
         mend_file(left / "stories.db")
 
