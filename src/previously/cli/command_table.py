@@ -23,6 +23,7 @@ _USAGE: type[Any] = typer.BadParameter.__bases__[0]  # the usage error itself ha
 
 COMMANDS = {
     "demo": "demo.demo",
+    "try": "try_file.try_file",
     "stories": "stories.stories",
     "add": "transcript.add",
     "import": "transcript.import_files",
@@ -30,6 +31,7 @@ COMMANDS = {
     "view": "view.view",
     "why": "view.why",
     "show": "memory.show",
+    "ask": "ask.ask",
     "search": "search.search",
     "compact": "compact.compact",
     "log": "versions.log",
