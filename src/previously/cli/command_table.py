@@ -16,75 +16,112 @@ from typer.core import TyperCommand, TyperGroup
 
 from previously import __version__
 from previously.cli import BAD_INPUT, DONE, FAILED, INTERRUPTED, output
+from previously.cli.completion import read_typed
+from previously.cli.old_spellings import translate_old_spelling
+from previously.cli.pager import open_pager
 from previously.core.errors import BadInput, PreviouslyError
 from previously.core.json_values import clean
 
 _USAGE: type[Any] = typer.BadParameter.__bases__[0]  # the usage error itself has no public name
 
-COMMANDS = {
-    "demo": "demo.demo",
-    "stories": "stories.stories",
-    "add": "transcript.add",
-    "import": "transcript.import_files",
-    "fold": "memory.fold",
-    "view": "view.view",
-    "why": "view.why",
-    "show": "memory.show",
-    "search": "search.search",
-    "compact": "compact.compact",
-    "log": "versions.log",
-    "diff": "versions.diff",
-    "blame": "versions.blame",
-    "edit": "transcript.edit",
-    "delete": "transcript.delete",
-    "hide": "transcript.hide",
-    "unhide": "transcript.unhide",
-    "branch": "transcript.branch",
-    "switch": "transcript.switch",
-    "chapter": "memory_edits.chapter",
-    "chapters": "memory.chapters",
-    "rewrite": "memory_edits.rewrite",
-    "lock": "memory_edits.lock",
-    "unlock": "memory_edits.unlock",
-    "pin": "memory_edits.pin",
-    "unpin": "memory_edits.unpin",
-    "undo": "memory_edits.undo",
-    "pending": "memory_edits.pending",
-    "approve": "memory_edits.approve",
-    "reject": "memory_edits.reject",
-    "rebuild": "memory_edits.rebuild",
-    "threads": "state.threads",
-    "state": "state.state",
-    "wishes": "state.wishes",
-    "cast": "cast.cast",
-    "who-knows": "cast.who_knows",
-    "presence": "cast.presence",
-    "scene": "state.scene",
-    "scenes": "state.scenes",
-    "analyze": "state.analyze",
-    "lore": "lore.app",
-    "set": "settings.set_values",
-    "serve": "serve.serve",
-    "backup": "backup.backup",
-    "restore": "backup.restore",
-    "move": "backup.move",
-    "forget": "forget.forget",
-    "verify": "verify.verify",
-    "gc": "verify.gc",
-    "doctor": "stories.doctor",
-    "keys": "keys.app",
+HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
+    "Start here": {
+        "demo": ("demo.demo", "See it at work on a sample story."),
+        "import": ("transcript.import_files", "Bring chats in from files, or bring them up to date."),
+        "stories": ("stories.stories", "List your stories."),
+        "show": ("show.show", "Show what is remembered of a story, or one thing of it."),
+        "view": ("view.view", "Show exactly what a model would see."),
+        "search": ("search.search", "Find messages again."),
+        "fold": ("memory.fold", "Fold old messages into memory."),
+        "undo": ("memory_edits.undo", "Take back the last thing you did."),
+        "serve": ("serve.serve", "Run the memory proxy for SillyTavern, agents and other clients."),
+    },
+    "Ask where things come from": {
+        "why": ("view.why", "Show what the model saw when it gave an answer."),
+        "blame": ("versions.blame", "Name the messages behind a sentence of memory."),
+        "log": ("versions.log", "Say what folds and people wrote; -v lists every version."),
+        "diff": ("versions.diff", "Show word by word what changed in a text."),
+        "who-knows": ("cast.who_knows", "Show which characters know of something."),
+    },
+    "Have the last word": {
+        "edit": ("memory_edits.edit", "Put your words in place of a message, a text or a line."),
+        "remove": ("memory_edits.remove", "Take a thing away; nothing is destroyed."),
+        "lock": ("memory_edits.lock", "Keep a text as it stands."),
+        "unlock": ("memory_edits.unlock", "Give up what you wrote or locked."),
+        "pin": ("memory_edits.pin", "Show words in every view."),
+        "restore": ("backup.restore", "Bring an earlier version back, or stories from a backup."),
+        "pending": ("review.pending", "List what waits for your approval."),
+        "approve": ("review.approve", "Put a version that waits in force."),
+        "reject": ("review.reject", "Refuse a version that waits."),
+    },
+    "Change a story": {
+        "add": ("transcript.add", "Add a message; a new name begins a new story."),
+        "delete": ("transcript.delete", "Take a message out of the story; the store keeps it."),
+        "hide": ("transcript.hide", "Do not show a message in views; it is still remembered."),
+        "unhide": ("transcript.unhide", "Show a hidden message again."),
+        "branch": ("branches.branch", "Begin a branch: what if it had gone otherwise?"),
+        "switch": ("branches.switch", "Go on with another branch."),
+        "presence": ("cast.presence", "Show and correct who was there."),
+        "rename": ("stories.rename", "Give a story another name."),
+        "set": ("settings.set_values", "Give a story settings of its own, or list those in force."),
+        "presets": ("settings.presets", "List the kinds of stories and what each means."),
+    },
+    "Lists in memory (list, show, add, edit, remove)": {
+        "lore": ("lore.app", "What things are: people, places, objects."),
+        "threads": ("threads.app", "What is open: promises, debts, questions."),
+        "state": ("state.app", "How things stand now."),
+        "wishes": ("wishes.app", "What the players asked for about the telling."),
+        "cast": ("cast.app", "The characters, and what each knows."),
+        "chapters": ("chapters.app", "The chapters of a story."),
+        "scenes": ("scenes.app", "The scenes that were noted."),
+        "branches": ("branches.app", "The branches of a story."),
+        "books": ("books.app", "Sets of lore that any story can use."),
+    },
+    "Agents and novels": {
+        "compact": ("compact.compact", "Make an agent's conversation fit its window."),
+        "analyze": ("scenes.analyze", "Analyse fragments of a novel, as the librarian does."),
+    },
+    "Upkeep": {
+        "backup": ("backup.backup", "Copy all stories to a file."),
+        "move": ("backup.move", "Copy all stories to another place."),
+        "forget": ("forget.forget", "Destroy messages or a whole story, for good."),
+        "verify": ("verify.verify", "Check that everything stored is sound."),
+        "gc": ("verify.gc", "Take away what no story needs."),
+        "doctor": ("stories.doctor", "Check that everything works here."),
+        "keys": ("keys.app", "Who may use a server."),
+        "completion": ("completion.completion", "Let the Tab key complete commands and names."),
+        "help": ("help.help_command", "List all commands, or explain one."),
+    },
 }
-"""Every command in the order of the help, and the function, or the group of commands, that it is in this package."""
+"""The commands under their headings, in the order of the help: the function, or the group of commands, that each is in
+this package, and its line in the help. The first heading is what a newcomer needs."""
 
-TAKE_POSITIONS = frozenset("why compact edit delete hide unhide chapter pin scene analyze forget".split())
+COMMANDS = {name: target for commands in HEADINGS.values() for name, (target, _) in commands.items()}
+
+TAKE_POSITIONS = frozenset("why compact show edit remove delete hide unhide pin blame analyze forget".split())
 """Commands for which -1 is a position and not an option."""
 
 
 class _Commands(TyperGroup):
-    """All commands, or those of a group."""
+    """All commands."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return [_spare_adapter(option) for option in super().get_params(ctx)]
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return the commands that begin so, of which none need be loaded, and the options."""
+        from typer._click.shell_completion import CompletionItem
+
+        lines = {name: line for commands in HEADINGS.values() for name, (_, line) in commands.items()}
+        named = [CompletionItem(name, help=line) for name, line in lines.items() if name.startswith(incomplete)]
+        return named or super().shell_complete(ctx, incomplete)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the help of one screen. It asks no command for its line: to load them all takes longer than to read
+        it."""
+        from previously.cli.help import render_front
+
+        formatter.write(render_front())
 
 
 class _Command(TyperCommand):
@@ -149,6 +186,11 @@ def find_command(arguments: Sequence[str]) -> str | None:
     return None
 
 
+def is_for_help(arguments: Sequence[str]) -> bool:
+    """Return whether no command is asked for, only what there is."""
+    return not arguments or any(one in ("-h", "--help", "--version") for one in arguments)
+
+
 def _show_version(asked: bool) -> None:
     if asked:
         typer.echo(f"previously {__version__}")
@@ -179,10 +221,14 @@ def _global_options(
 def main(arguments: Sequence[str]) -> int:
     """Run one command; its exit code."""
     output.prepare()
-    asked = find_command(arguments)
-    command = typer.main.get_command(make_app([asked] if asked else COMMANDS))
     try:
-        result = command.main(list(arguments) or ["--help"], prog_name="previously", standalone_mode=False)
+        arguments = translate_old_spelling(arguments)
+        typed = list(arguments) or read_typed()
+        asked = find_command(typed)
+        needed = [asked] if asked else () if is_for_help(arguments) else COMMANDS
+        command = typer.main.get_command(make_app(needed))
+        with open_pager(asked):
+            result = command.main(list(arguments) or ["--help"], prog_name="previously", standalone_mode=False)
         code = result if isinstance(result, int) else DONE
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED

@@ -75,9 +75,11 @@ def thread_json(one: ThreadListing) -> dict[str, Any]:
     thread = one.thread
     return {
         "id": thread.id,
+        "number": one.number,
         "text": thread.text,
         "status": one.status.value,
         "due": thread.due or None,
+        "owner": thread.owner or None,
         "opened": thread.opened,
         "touched": thread.touched,
         "resolved": thread.settled,

@@ -24,6 +24,7 @@ from previously.story.lore_edits import LoreEdits
 from previously.story.memory_edits import MemoryEdits
 from previously.story.memory_texts import MemoryTexts
 from previously.story.presence import PresenceEdits
+from previously.story.sources import Sources
 from previously.story.threads_state import ThreadsState
 from previously.story.transcript import Transcript
 from previously.story.views import StoryViews
@@ -65,6 +66,7 @@ class Story:
         self._texts = MemoryTexts(self._access)
         self._edits = MemoryEdits(self._access)
         self._history = History(self._access)
+        self._sources = Sources(self._access)
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
 
@@ -86,6 +88,7 @@ class Story:
     choose = _of_transcript(Transcript.choose)
     branch = _of_transcript(Transcript.branch)
     switch = _of_transcript(Transcript.switch)
+    rename_branch = _of_transcript(Transcript.rename_branch)
     branches = _of_transcript(Transcript.branches)
     branch_info = _of_transcript(Transcript.branch_info)
     moves = _of_transcript(Transcript.moves)
@@ -132,21 +135,29 @@ class Story:
     pin = _of_edits(MemoryEdits.pin)
     pins = _of_edits(MemoryEdits.pins)
     unpin = _of_edits(MemoryEdits.unpin)
+    reword_pin = _of_edits(MemoryEdits.reword_pin)
+    open_chapter = _of_edits(MemoryEdits.open_chapter)
+    name_chapter = _of_edits(MemoryEdits.name_chapter)
 
     _of_history = _From[History](lambda story: story._history)
     log = _of_history(History.log)
     telling = _of_history(History.telling)
     undo = _of_history(History.undo)
+    take_back = _of_history(History.take_back)
     restore = _of_history(History.restore)
     pending = _of_history(History.pending)
     approve = _of_history(History.approve)
     reject = _of_history(History.reject)
+
+    _of_sources = _From[Sources](lambda story: story._sources)
+    blame = _of_sources(Sources.blame)
 
     _of_presence = _From[PresenceEdits](lambda story: story._presence)
     leave = _of_presence(PresenceEdits.leave)
     enter = _of_presence(PresenceEdits.enter)
     absent = _of_presence(PresenceEdits.absent)
     presence = _of_presence(PresenceEdits.presence)
+    merge_cast = _of_presence(PresenceEdits.merge_cast)
     set_presence = _of_presence(PresenceEdits.set_presence)
     unset_presence = _of_presence(PresenceEdits.unset_presence)
 
@@ -157,6 +168,7 @@ class Story:
     unlock_lore = _of_lore(LoreEdits.unlock_lore)
     accept_lore = _of_lore(LoreEdits.accept_lore)
     remove_lore = _of_lore(LoreEdits.remove_lore)
+    merge_lore = _of_lore(LoreEdits.merge_lore)
     explain_lore = _of_lore(LoreEdits.explain_lore)
     attach_book = _of_lore(LoreEdits.attach_book)
     detach_book = _of_lore(LoreEdits.detach_book)
@@ -167,10 +179,14 @@ class Story:
     open_thread = _of_state(ThreadsState.open_thread)
     resolve_thread = _of_state(ThreadsState.resolve_thread)
     reword_thread = _of_state(ThreadsState.reword_thread)
+    edit_thread = _of_state(ThreadsState.edit_thread)
     reopen_thread = _of_state(ThreadsState.reopen_thread)
+    remove_thread = _of_state(ThreadsState.remove_thread)
+    merge_threads = _of_state(ThreadsState.merge_threads)
     state = _of_state(ThreadsState.state)
     hold = _of_state(ThreadsState.hold)
     end_held = _of_state(ThreadsState.end_held)
+    reword_held = _of_state(ThreadsState.reword_held)
     players = _of_state(ThreadsState.players)
     wishes = _of_state(ThreadsState.wishes)
     reword_wish = _of_state(ThreadsState.reword_wish)

@@ -18,6 +18,9 @@ from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 
+MarkPlace = tuple[int, int, int]
+"""A mark's id, its position, and how many places behind its message are gone."""
+
 
 class MarkTable:
     """Reads, changes and moves marks. Branches are named by their row."""
@@ -95,6 +98,10 @@ class MarkTable:
         old = {mark.id: mark for mark in marks}
         changed = (mark for mark in move_marks(marks, script) if mark != old[mark.id])
         self._session.many("move_mark", ((mark.position, mark.behind, mark.id, key.owner) for mark in changed))
+
+    def place(self, key: StoryKey, places: Collection[MarkPlace]) -> None:
+        """Let marks stand at other positions."""
+        self._session.many("move_mark", ((position, behind, mark, key.owner) for mark, position, behind in places))
 
     def _insert(self, key: StoryKey, branch: int, mark: Mark, *, retired_by: int) -> Mark:
         row = (

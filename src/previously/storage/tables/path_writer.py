@@ -20,7 +20,7 @@ from previously.core.path import Put, Reuse, Splices, check_splices, measure_len
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.damage import expect_row
 from previously.storage.tables.index_state import change_attributes
-from previously.storage.tables.marks import MarkTable
+from previously.storage.tables.marks import MarkPlace, MarkTable
 from previously.storage.tables.paths import Lines
 from previously.storage.tables.records import NO_NODE, BranchInfo, StoryKey
 from previously.storage.tables.rows import write_attributes, write_entry
@@ -118,6 +118,13 @@ class PathWriter:
         rows = ((*write_attributes(new), entry, key.story, key.owner) for entry, new in changes)
         self._session.many("set_attributes", rows)
         change_attributes(self._session, key, changes)
+
+    def place_marks(self, key: StoryKey, branch: BranchRow, places: Sequence[MarkPlace]) -> None:
+        """Put marks of a branch back to where they stood, and memory that begins behind them with it."""
+        if places:
+            self._marks.place(key, places)
+            first = max(0, min(position for _, position, _ in places))
+            self._cover.path_changed(key, branch.id, branch.line, first, branch.messages)
 
     def before(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes]:
         """The node after which this depth comes, and its hash; the root for depth 0."""
