@@ -91,6 +91,12 @@ Position = Annotated[
     int,
     typer.Argument(metavar="POSITION", parser=parse_position, help="Which message: from 0, or from the end with -1."),
 ]
+At = Annotated[
+    int | None,
+    typer.Option(
+        "--at", metavar="POSITION", parser=parse_position, help="Which message: from 0, or from the end with -1."
+    ),
+]
 Words = Annotated[str, typer.Option("--text", metavar="T", help="The words; - reads them from standard input.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, open_memory, read_words
-from previously.cli.memory import span_json
-from previously.cli.memory_edits import At, remove_thing
+from previously.cli.arguments import AsJson, At, Story, open_memory, read_words
+from previously.cli.memory_edits import remove_thing
+from previously.cli.memory_json import chapter_json, span_json
 from previously.cli.nouns import NewWords, Which, expect_change, make_noun
 from previously.cli.things import Thing, ThingKind, find_listed
 
@@ -116,16 +116,3 @@ def print_chapter(one: ChapterText, *, full: bool) -> None:
         print_text(output.one_line(one.name), one.recap, one.span)
         return
     print_text(output.one_line(one.name), replace(one.recap, text=one.short), one.span)
-
-
-def chapter_json(one: ChapterText) -> dict[str, Any]:
-    """A closed chapter: `recap` is its full form."""
-    return {
-        "chapter": one.number,
-        "title": one.title,
-        "span": span_json(one.span),
-        "recap": one.recap.text if one.recap else None,
-        "short": one.short or None,
-        "made_by": one.recap.made_by if one.recap else None,
-        "stale": bool(one.recap and one.recap.stale),
-    }

@@ -17,86 +17,14 @@ from typer.core import TyperCommand, TyperGroup
 from previously import __version__
 from previously.cli import BAD_INPUT, DONE, FAILED, INTERRUPTED, output
 from previously.cli.completion import read_typed
-from previously.cli.old_spellings import translate_old_spelling
+from previously.cli.headings import COMMANDS, HEADINGS
+from previously.cli.help import ask_for_help, render_front
+from previously.cli.old_grammar import translate_old_spelling
 from previously.cli.pager import open_pager
 from previously.core.errors import BadInput, PreviouslyError
 from previously.core.json_values import clean
 
 _USAGE: type[Any] = typer.BadParameter.__bases__[0]  # the usage error itself has no public name
-
-HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
-    "Start here": {
-        "demo": ("demo.demo", "See it at work on a sample story."),
-        "import": ("transcript.import_files", "Bring chats in from files, or bring them up to date."),
-        "stories": ("stories.stories", "List your stories."),
-        "show": ("show.show", "Show what is remembered of a story, or one thing of it."),
-        "view": ("view.view", "Show exactly what a model would see."),
-        "search": ("search.search", "Find messages again."),
-        "fold": ("memory.fold", "Fold old messages into memory."),
-        "undo": ("memory_edits.undo", "Take back the last thing you did."),
-        "serve": ("serve.serve", "Run the memory proxy for SillyTavern, agents and other clients."),
-    },
-    "Ask where things come from": {
-        "why": ("view.why", "Show what the model saw when it gave an answer."),
-        "blame": ("versions.blame", "Name the messages behind a sentence of memory."),
-        "log": ("versions.log", "Say what folds and people wrote; -v lists every version."),
-        "diff": ("versions.diff", "Show word by word what changed in a text."),
-        "who-knows": ("cast.who_knows", "Show which characters know of something."),
-    },
-    "Have the last word": {
-        "edit": ("memory_edits.edit", "Put your words in place of a message, a text or a line."),
-        "remove": ("memory_edits.remove", "Take a thing away; nothing is destroyed."),
-        "lock": ("memory_edits.lock", "Keep a text as it stands."),
-        "unlock": ("memory_edits.unlock", "Give up what you wrote or locked."),
-        "pin": ("memory_edits.pin", "Show words in every view."),
-        "restore": ("backup.restore", "Bring an earlier version back, or stories from a backup."),
-        "pending": ("review.pending", "List what waits for your approval."),
-        "approve": ("review.approve", "Put a version that waits in force."),
-        "reject": ("review.reject", "Refuse a version that waits."),
-    },
-    "Change a story": {
-        "add": ("transcript.add", "Add a message; a new name begins a new story."),
-        "delete": ("transcript.delete", "Take a message out of the story; the store keeps it."),
-        "hide": ("transcript.hide", "Do not show a message in views; it is still remembered."),
-        "unhide": ("transcript.unhide", "Show a hidden message again."),
-        "branch": ("branches.branch", "Begin a branch: what if it had gone otherwise?"),
-        "switch": ("branches.switch", "Go on with another branch."),
-        "presence": ("cast.presence", "Show and correct who was there."),
-        "rename": ("stories.rename", "Give a story another name."),
-        "set": ("settings.set_values", "Give a story settings of its own, or list those in force."),
-        "presets": ("settings.presets", "List the kinds of stories and what each means."),
-    },
-    "Lists in memory (list, show, add, edit, remove)": {
-        "lore": ("lore.app", "What things are: people, places, objects."),
-        "threads": ("threads.app", "What is open: promises, debts, questions."),
-        "state": ("state.app", "How things stand now."),
-        "wishes": ("wishes.app", "What the players asked for about the telling."),
-        "cast": ("cast.app", "The characters, and what each knows."),
-        "chapters": ("chapters.app", "The chapters of a story."),
-        "scenes": ("scenes.app", "The scenes that were noted."),
-        "branches": ("branches.app", "The branches of a story."),
-        "books": ("books.app", "Sets of lore that any story can use."),
-    },
-    "Agents and novels": {
-        "compact": ("compact.compact", "Make an agent's conversation fit its window."),
-        "analyze": ("scenes.analyze", "Analyse fragments of a novel, as the librarian does."),
-    },
-    "Upkeep": {
-        "backup": ("backup.backup", "Copy all stories to a file."),
-        "move": ("backup.move", "Copy all stories to another place."),
-        "forget": ("forget.forget", "Destroy messages or a whole story, for good."),
-        "verify": ("verify.verify", "Check that everything stored is sound."),
-        "gc": ("verify.gc", "Take away what no story needs."),
-        "doctor": ("stories.doctor", "Check that everything works here."),
-        "keys": ("keys.app", "Who may use a server."),
-        "completion": ("completion.completion", "Let the Tab key complete commands and names."),
-        "help": ("help.help_command", "List all commands, or explain one."),
-    },
-}
-"""The commands under their headings, in the order of the help: the function, or the group of commands, that each is in
-this package, and its line in the help. The first heading is what a newcomer needs."""
-
-COMMANDS = {name: target for commands in HEADINGS.values() for name, (target, _) in commands.items()}
 
 TAKE_POSITIONS = frozenset("why compact show edit remove delete hide unhide pin blame analyze forget".split())
 """Commands for which -1 is a position and not an option."""
@@ -119,8 +47,6 @@ class _Commands(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write the help of one screen. It asks no command for its line: to load them all takes longer than to read
         it."""
-        from previously.cli.help import render_front
-
         formatter.write(render_front())
 
 
@@ -222,7 +148,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command; its exit code."""
     output.prepare()
     try:
-        arguments = translate_old_spelling(arguments)
+        arguments = ask_for_help(translate_old_spelling(arguments))
         typed = list(arguments) or read_typed()
         asked = find_command(typed)
         needed = [asked] if asked else () if is_for_help(arguments) else COMMANDS

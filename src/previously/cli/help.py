@@ -9,6 +9,8 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson
+from previously.cli.headings import COMMANDS, HEADINGS
+from previously.core.errors import BadInput
 
 FRONT_WIDTH = 79
 """The help fits the narrowest usual terminal."""
@@ -29,8 +31,6 @@ Options:
 
 def render_front() -> str:
     """Return the help of one screen: what a newcomer needs with a line each, the rest by name."""
-    from previously.cli.command_table import HEADINGS
-
     (first, begin), *others = HEADINGS.items()
     lines = [
         "Usage: previously [--db PATH-or-URL] COMMAND STORY …",
@@ -54,15 +54,23 @@ def render_front() -> str:
     return "\n".join([*lines, "", _ENDING])
 
 
+def ask_for_help(arguments: list[str]) -> list[str]:
+    """Return the arguments, `help COMMAND` as `COMMAND --help`."""
+    if "help" not in arguments:
+        return arguments
+    at = arguments.index("help")
+    front, asked = arguments[:at], [word for word in arguments[at + 1 :] if not word.startswith("-")]
+    is_command = all(word.startswith("-") for word in front[::2]) and bool(asked) and asked[0] in COMMANDS
+    return [*front, *asked, "--help"] if is_command else arguments
+
+
 def help_command(
     command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", help="The command to explain.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List all commands with a line each, or explain one."""
-    from previously.cli.command_table import HEADINGS, main
-
     if command:
-        raise typer.Exit(main([*command, "--help"]))
+        raise BadInput(f"There is no command {command[0]!r}; `previously help` lists them.")
     if as_json:
         output.emit(
             {

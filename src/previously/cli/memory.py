@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, open_for_folding
+from previously.cli.memory_json import span_json
 from previously.core.errors import BadInput
 from previously.core.path import Span
 
@@ -202,8 +202,3 @@ def _fold_json(done: FoldDone) -> dict[str, object]:
         "input_tokens": done.cost.input_tokens,
         "output_tokens": done.cost.output_tokens,
     }
-
-
-def span_json(span: Span) -> Sequence[int]:
-    """A span as JSON."""
-    return [span.first, span.last]

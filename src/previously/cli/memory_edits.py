@@ -8,19 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, Words, open_memory, parse_position, read_words
+from previously.cli.arguments import AsJson, At, Story, Words, open_memory, read_words
 from previously.cli.things import A_THING, Thing, ThingKind, find_listed, parse_thing
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
-
-At = Annotated[
-    int | None,
-    typer.Option(
-        "--at", metavar="POSITION", parser=parse_position, help="Which message: from 0, or from the end with -1."
-    ),
-]
 
 TEXTS = frozenset({ThingKind.RECAP, ThingKind.BACKBONE, ThingKind.CHAPTER})
 
@@ -153,7 +146,7 @@ def pin(
         if thing is not None and thing.kind is ThingKind.MESSAGE:
             at = thing.position
         elif thing is not None:
-            from previously.cli.show import read_words_of
+            from previously.cli.read_thing import read_words_of
 
             words = read_words_of(opened, thing)
         pinned = opened.pin(words, at=-1 if at is None else at)

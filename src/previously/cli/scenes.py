@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, open_for_folding, open_memory, parse_position
-from previously.cli.memory_edits import At
+from previously.cli.arguments import (
+    AsJson,
+    At,
+    Endpoint,
+    ModelName,
+    Story,
+    open_for_folding,
+    open_memory,
+    parse_position,
+)
 from previously.cli.nouns import make_noun
 from previously.cli.things import Thing, ThingKind, find_listed
 

@@ -10,7 +10,7 @@ import typer
 from previously.cli import output
 from previously.cli.arguments import AsJson, Story, open_memory
 from previously.cli.memory import Verbose
-from previously.cli.show import read_words_of
+from previously.cli.read_thing import read_words_of
 from previously.cli.things import Thing, ThingKind, find_listed, find_thing, parse_thing
 from previously.core.errors import BadInput
 
@@ -205,6 +205,7 @@ def _blame_sentence(opened: BlockingStory, story: str, sentence: str, *, as_json
                 "thing": one.thing,
                 "sentence": one.sentence,
                 "version": one.version,
+                "by_hand": one.by_hand,
                 "span": [one.span.first, one.span.last],
                 "messages": [
                     {"position": item.position, "speaker": item.entry.message.speaker, "text": item.entry.message.text}
@@ -223,11 +224,12 @@ def _blame_sentence(opened: BlockingStory, story: str, sentence: str, *, as_json
         console.print(f"No memory says that: {output.one_line(sentence)} ({search} looks in the messages).")
     for one in found:
         brought = f", brought in by version {one.version}" if one.version is not None else ""
-        console.print(output.one_line(f"{one.thing}{brought}, from {one.span}:"), style="bold")
+        where = "in your own words" if one.by_hand else f"from {one.span}"
+        console.print(output.one_line(f"{one.thing}{brought}, {where}:"), style="bold")
         console.print(output.printable(f"  {one.sentence}"), soft_wrap=True)
         if one.messages:
             console.print(render_message([(item.position, item.entry.message) for item in one.messages[:MOST_SHOWN]]))
-        else:
+        elif not one.by_hand:
             console.print("  No single message says it; it sums up what was read.")
         console.print()
 

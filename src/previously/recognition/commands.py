@@ -24,7 +24,7 @@ COMMANDS = {
     "knows": "NAME: what a character knows; without one, who is who",
     "scene": "end the scene here",
     "pin": "TEXT: words that the model is always shown",
-    "undo": "take back the newest thing that was done to memory",
+    "undo": "take back the last thing you did to memory",
     "chapter": "TITLE: close the chapter here",
     "leave": "NAME: who is not there from now on",
     "enter": "NAME: who is there again",

@@ -19,7 +19,7 @@ from previously.core.snapshot import Snapshot
 from previously.core.versions import IN_FORCE, Kind, Version
 from previously.memory.in_force import InForce, MemoryText
 from previously.runtime.story_moment import StoryMoment
-from previously.story.access import StoryAccess
+from previously.story.access import PERSON, StoryAccess
 from previously.story.memory_edits import TextName, read_text
 from previously.text.compare import find_terms
 from previously.text.sentences import split_sentences
@@ -51,6 +51,8 @@ class SentenceSource:
     """Those of them that say it, the one that says most of it first."""
     version: int | None = None
     """The version that brought it in; None for what is no text of a fold."""
+    by_hand: bool = False
+    """True for the words of a person, which come from no message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class _Said:
     version: int | None = None
     positions: tuple[int, ...] = ()
     """The messages that it was noted with."""
+    by_hand: bool = False
 
 
 class Sources:
@@ -121,24 +124,27 @@ def _list_said(moment: StoryMoment) -> Iterator[_Said]:
     texts += [(f"episode:{number}", Kind.EPISODE, episode) for number, episode in enumerate(episodes, 1)]
     for thing, kind, text in texts:
         if text is not None:
-            yield _Said(thing, text.text, text.span, kind, text.version)
+            yield _Said(thing, text.text, text.span, kind, text.version, by_hand=text.version is None)
     state = moment.read_known().state
     last = max(0, snapshot.messages - 1)
     for number, thread in enumerate(state.threads.threads, 1):
         ends = (thread.settled,) if thread.settled is not None else ()
-        yield _note(f"thread:{number}", thread.text, (thread.opened, *ends), last)
+        yield _note(f"thread:{number}", thread.text, (thread.opened, *ends), last, by_hand=thread.by == PERSON)
     for number, value in enumerate(state.current.standing, 1):
-        yield _note(f"state:{number}", value.text, (value.position,), last)
+        yield _note(f"state:{number}", value.text, (value.position,), last, by_hand=value.by == PERSON)
     for entry in state.lore.values():
-        yield _note(f"lore:{entry.name}", entry.content, entry.sources or (entry.touched,), last)
+        mine = "content" in entry.locked
+        yield _note(f"lore:{entry.name}", entry.content, entry.sources or (entry.touched,), last, by_hand=mine)
 
 
-def _note(thing: str, text: str, positions: Sequence[int], last: int) -> _Said:
+def _note(thing: str, text: str, positions: Sequence[int], last: int, *, by_hand: bool) -> _Said:
     on_path = tuple(sorted({min(max(position, 0), last) for position in positions}))
-    return _Said(thing, text, Span(on_path[0], on_path[-1]), positions=on_path)
+    return _Said(thing, text, Span(on_path[0], on_path[-1]), positions=on_path, by_hand=by_hand)
 
 
 def _find_source(snapshot: Snapshot, versions: Sequence[Version], said: _Said, sentence: str) -> SentenceSource:
+    if said.by_hand:
+        return SentenceSource(said.thing, sentence, said.span, (), by_hand=True)
     if said.positions:
         noted = [item for at in said.positions for item in snapshot.path(at, at)]
         return SentenceSource(said.thing, sentence, said.span, tuple(noted))

@@ -213,7 +213,8 @@ def test_chapters_are_listed_in_short_or_in_full(cli: Cli) -> None:
 
 
 def test_a_short_form_stands_in_lists_and_the_full_one_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
-    from previously.cli.chapters import chapter_json, print_chapter
+    from previously.cli.chapters import print_chapter
+    from previously.cli.memory_json import chapter_json
     from previously.core.path import Span
     from previously.memory.in_force import ChapterText, MemoryText
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from previously import __version__
-from previously.cli.command_table import COMMANDS, HEADINGS
+from previously.cli.headings import COMMANDS, HEADINGS
 from tests.end_to_end.cli.running import Cli
 
 MOST_LINES = 45
