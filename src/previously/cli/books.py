@@ -9,6 +9,7 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Story, check_name, open_memory
+from previously.cli.export import export_book
 from previously.cli.forget import confirm_forgetting
 from previously.cli.nouns import make_noun
 from previously.core.errors import BadInput
@@ -22,7 +23,7 @@ MOST_TOLD = 20
 BookName = Annotated[str, typer.Argument(metavar="BOOK", parser=check_name, help="The book, by its name.")]
 
 
-app = make_noun("Sets of lore that any story can use: list, show, add, remove, attach, detach.")
+app = make_noun("Sets of lore that any story can use: list, show, add, remove, attach, detach, export.")
 
 
 @app.command("list")
@@ -157,6 +158,9 @@ def remove(
             _ask(book, entries)
         memory.forget_book(book)
     output.report({"forgotten": book, "entries": entries}, f"Forgot the book {output.one_line(book)}.", as_json=as_json)
+
+
+app.command("export")(export_book)
 
 
 def _ask(book: str, entries: int) -> None:

@@ -60,6 +60,7 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         "analyze": ("scenes.analyze", "Analyse fragments of a novel, as the librarian does."),
     },
     "Upkeep": {
+        "export": ("export.export", "Write a story to a file, for other programs or for people."),
         "backup": ("backup.backup", "Copy all stories to a file."),
         "move": ("backup.move", "Copy all stories to another place."),
         "forget": ("forget.forget", "Destroy messages or a whole story, for good."),

@@ -18,7 +18,14 @@ _RENAMED = {
     "scene": ("scenes", "add"),
     "rebuild": ("fold", "--anew"),
 }
-_BOOKS = {"books": "list", "import": "add", "attach": "attach", "detach": "detach", "forget": "remove"}
+_BOOKS = {
+    "books": "list",
+    "import": "add",
+    "attach": "attach",
+    "detach": "detach",
+    "forget": "remove",
+    "export": "export",
+}
 _DEEDS = {
     "threads": {"--open": "add", "--resolve": "settle", "--reopen": "reopen", "--reword": "edit"},
     "state": {"--set": "add", "--end": "remove"},
