@@ -28,7 +28,7 @@ def read_typed() -> list[str]:
     """Return what stands on the line so far, where a shell asks how it goes on; nothing where none asks."""
     if VARIABLE not in os.environ:
         return []
-    from typer.completion import completion_init
+    from typer._completion_classes import completion_init  # no public module exports it
 
     completion_init()
     return os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()[1:]
@@ -40,7 +40,7 @@ def completion(
     as_json: AsJson = False,
 ) -> None:
     """Print what a shell needs to complete commands with the Tab key, or install it."""
-    from typer import completion as typers
+    from typer import _completion_shared as typers  # no public module exports what is in it
 
     if install:
         _, path = typers.install(shell=shell.value, prog_name="previously", complete_var=VARIABLE)

@@ -7,9 +7,6 @@ all fits one screen.
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +25,9 @@ _LESS = "FRX"
 
 def find_pager() -> list[str]:
     """Return the program that shows pages, with its options; empty where there is none or none is wanted."""
+    import shlex
+    import shutil
+
     named = os.environ.get("PREVIOUSLY_PAGER", os.environ.get("PAGER"))
     words = shlex.split("less" if named is None else named)
     if not words or words[0] == "cat" or shutil.which(words[0]) is None:
@@ -42,6 +42,8 @@ def open_pager(command: str | None) -> Iterator[None]:
     if not words:
         yield
         return
+    import subprocess  # takes a twentieth of the time in which stories are listed
+
     sys.stdout.flush()
     terminal = os.dup(sys.stdout.fileno())
     environment = {"LESS": _LESS, **os.environ}

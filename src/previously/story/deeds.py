@@ -215,8 +215,8 @@ def _find_way(tables: Tables, key: StoryKey, snapshot: Snapshot, mark: Mark) -> 
         return way if same and item[0].entry.attributes.hidden == (deed.did is DeedKind.HID) else None
     if deed.did is DeedKind.SWITCHED:
         return way if deed.was in [branch.name for branch in tables.stories.branches(key)] else None
-    listed = snapshot.versions()
-    known = all(at < len(listed) and listed[at].made.status is not Status.FORGOTTEN for at, _, _ in deed.statuses)
+    versions = snapshot.versions()
+    known = all(at < len(versions) and versions[at].made.status is not Status.FORGOTTEN for at, _, _ in deed.statuses)
     return way if known else None
 
 
