@@ -23,7 +23,7 @@ MOST_TOLD = 20
 BookName = Annotated[str, typer.Argument(metavar="BOOK", parser=check_name, help="The book, by its name.")]
 
 
-app = make_noun("Sets of lore that any story can use: list, show, add, remove, attach, detach, export.")
+app: typer.Typer = make_noun("Sets of lore that any story can use: list, show, add, remove, attach, detach, export.")
 
 
 @app.command("list")

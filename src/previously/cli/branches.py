@@ -12,7 +12,7 @@ from previously.cli.nouns import make_noun
 from previously.cli.transcript import report_branch
 from previously.core.errors import UnknownBranch
 
-app = make_noun("The branches of a story: list, show, add, edit (its name).")
+app: typer.Typer = make_noun("The branches of a story: list, show, add, edit (its name).")
 
 
 @app.command("list")

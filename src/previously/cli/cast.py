@@ -24,7 +24,7 @@ FROM_SUMMARY = "summary"
 """The source of a sentence that is no fact of its own."""
 
 
-app = make_noun("The characters, and what each knows: list, show, merge.")
+app: typer.Typer = make_noun("The characters, and what each knows: list, show, merge.")
 
 
 @app.command("list")

@@ -5,10 +5,12 @@ from __future__ import annotations
 HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
     "Start here": {
         "demo": ("demo.demo", "See it at work on a sample story."),
+        "try": ("try_file.try_file", "See it at work on a chat of your own; nothing is kept."),
         "import": ("transcript.import_files", "Bring chats in from files, or bring them up to date."),
         "stories": ("stories.stories", "List your stories."),
         "show": ("show.show", "Show what is remembered of a story, or one thing of it."),
         "view": ("view.view", "Show exactly what a model would see."),
+        "ask": ("ask.ask", "Ask a question, and get the passages that answer it."),
         "search": ("search.search", "Find messages again."),
         "fold": ("memory.fold", "Fold old messages into memory."),
         "undo": ("memory_edits.undo", "Take back the last thing you did."),

@@ -18,7 +18,7 @@ Owner = Annotated[
     str | None, typer.Option("--owner", metavar="OWNER", parser=check_name, help="Whose stories it opens; else local.")
 ]
 
-app = make_noun("Who may use a server: list, add, remove.")
+app: typer.Typer = make_noun("Who may use a server: list, add, remove.")
 
 
 @app.command("list")

@@ -33,7 +33,7 @@ Content = Annotated[
     str | None, typer.Option("--text", metavar="T", help="What it says; - reads it from standard input.")
 ]
 
-app = make_noun(
+app: typer.Typer = make_noun(
     "What things are: list, show, add, edit, remove, accept, merge, explain; and scene memories in files: validate, "
     "migrate, combine."
 )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from previously.core.scene import Analysis
     from previously.story.memory_texts import SceneText
 
-app = make_noun("The scenes that were noted: list, show, add (a scene ends here).")
+app: typer.Typer = make_noun("The scenes that were noted: list, show, add (a scene ends here).")
 
 
 @app.command("list")

@@ -14,7 +14,7 @@ from previously.cli.things import Thing, ThingKind, find_listed
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
 
-app = make_noun("How things stand: list, show, add, edit, remove.")
+app: typer.Typer = make_noun("How things stand: list, show, add, edit, remove.")
 
 
 @app.command("list")

@@ -24,7 +24,7 @@ Owner = Annotated[
     str | None, typer.Option("--owner", metavar="WHO", help="Whose it is: who promised, owes or asks; '' for nobody's.")
 ]
 
-app = make_noun("What is open in a story: list, show, add, edit, remove, settle, reopen, merge.")
+app: typer.Typer = make_noun("What is open in a story: list, show, add, edit, remove, settle, reopen, merge.")
 
 
 @app.command("list")

@@ -13,7 +13,7 @@ from previously.cli.nouns import Which, make_noun
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
 
-app = make_noun("What the players asked for about the telling: list, edit, remove.")
+app: typer.Typer = make_noun("What the players asked for about the telling: list, edit, remove.")
 
 
 @app.command("list")
