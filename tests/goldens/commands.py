@@ -87,6 +87,7 @@ CHANGING: tuple[Step, ...] = (
     ("why", "tale", "-1"),
     ("why", "tale", "0"),
     ("search", "tale", "third stone", "--top", "2", "--as", "Wick"),
+    ("ask", "tale", "Where is the third stone?"),
     ("who-knows", "tale", "Ashdell"),
     ("cast", "show", "tale", "Wick"),
     ("edit", "tale", "10", "--text", "The lamp was out that night."),

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 Full = Annotated[bool, typer.Option("--full", help="Show the full forms, not the short ones.")]
 Title = Annotated[str, typer.Option("--title", metavar="T", help="What the chapter is called.")]
 
-app: typer.Typer = make_noun("The chapters of a story: list, show, add (a chapter ends here), edit, remove (it ends there no more).")
+app: typer.Typer = make_noun(
+    "The chapters of a story: list, show, add (a chapter ends here), edit, remove (it ends there no more)."
+)
 
 
 @app.command("list")
