@@ -118,6 +118,10 @@ class Mark:
         return str(self.origin)
 
 
+MarkPlace = tuple[int, int, int]
+"""A mark, its position, and how many places behind its message are gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """A run of the path between two marks: what one chain of recaps is about."""

@@ -18,7 +18,7 @@ from itertools import takewhile
 from previously.core.digests import ROOT_HASH
 from previously.core.errors import BadInput
 from previously.core.json_values import make_plain, read_plain
-from previously.core.marks import Mark, MarkKind
+from previously.core.marks import Mark, MarkKind, MarkPlace
 from previously.core.path import OnPath, Reuse, Splice, Splices
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Status
@@ -37,7 +37,6 @@ from previously.memory.presence import HAND_MARKS, place_corrections
 from previously.runtime.clock import time_at
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
-from previously.storage.tables.marks import MarkPlace
 
 PERSON = "person"
 

@@ -13,6 +13,7 @@ from typing import Any
 from previously.core.align import Alignment, align, choose_swipes
 from previously.core.errors import BadInput
 from previously.core.json_values import clean, clean_json
+from previously.core.marks import MarkPlace
 from previously.core.messages import Attributes, Draft, Entry, Message, Text, clean_draft, message
 from previously.core.path import OnPath, Put, Reuse, Splice, Splices, find_position
 from previously.core.snapshot import Snapshot, read_run
@@ -21,7 +22,6 @@ from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
 from previously.storage.store import BranchInfo, Move
 from previously.storage.tables import Tables
-from previously.storage.tables.marks import MarkPlace
 from previously.story.access import StoryAccess
 from previously.story.deeds import Deed, DeedKind, add_deed, add_path_deed, list_marks_in
 from previously.story.presence import PresenceEdits

@@ -10,16 +10,13 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from previously.core.errors import BadInput
-from previously.core.marks import Mark, MarkKind, begins_at_front, move_marks
+from previously.core.marks import Mark, MarkKind, MarkPlace, begins_at_front, move_marks
 from previously.core.path import Splices
 from previously.core.snapshot import ALL_MARKS
 from previously.storage.tables.damage import mark_decoder
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
-
-MarkPlace = tuple[int, int, int]
-"""A mark's id, its position, and how many places behind its message are gone."""
 
 
 class MarkTable:

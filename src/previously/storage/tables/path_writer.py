@@ -15,12 +15,13 @@ from typing import Any
 
 from previously.core.digests import ROOT_HASH, node_hash
 from previously.core.errors import BadInput, HeadMoved, StoreProblem
+from previously.core.marks import MarkPlace
 from previously.core.messages import Attributes, Draft
 from previously.core.path import Put, Reuse, Splices, check_splices, measure_length
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.damage import expect_row
 from previously.storage.tables.index_state import change_attributes
-from previously.storage.tables.marks import MarkPlace, MarkTable
+from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.paths import Lines
 from previously.storage.tables.records import NO_NODE, BranchInfo, StoryKey
 from previously.storage.tables.rows import write_attributes, write_entry
