@@ -149,6 +149,7 @@ async def test_a_fold_that_is_undone_stays_undone_where_a_person_decides(rig: Ri
     await fill(talk)
     await until(lambda: _has(rig, "undoing"), "nothing was folded")
     await talk.ask("//folding ask")
+    await until(lambda: _is_idle(rig), "a fold that was under way never ends")
     before = await folds_of(rig, "undoing")
     said = (await talk.ask("//undo fold")).json()["choices"][0]["message"]["content"]
     assert "Taken back: version" in said
@@ -179,6 +180,11 @@ async def test_a_word_that_is_none_is_refused(rig: Rig, given: str) -> None:
     said = (await Talk(rig, "automatic").ask(f"//folding {given}")).json()["choices"][0]["message"]["content"]
     assert "folding is" in said
     assert "must be" in said
+
+
+async def _is_idle(rig: Rig) -> bool:
+    metrics = (await rig.client.get(f"{rig.proxy.origin}/metrics")).text
+    return "previously_stories_to_fold 0\n" in metrics
 
 
 async def _has(rig: Rig, name: str) -> bool:
