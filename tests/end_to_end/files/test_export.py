@@ -409,6 +409,8 @@ def repeat_row(table: str) -> Callable[[list[dict[str, Any]]], object]:
         (put("version", "scope", 99), "scope cannot be 99"),
         (put("entry", "hidden", True), "hidden cannot be true"),
         (put("entry", "text", "a\0b"), "text cannot be"),
+        (put("entry", "text", "Other words."), "do not make a story"),
+        (put("entry", "role", "x"), "do not make a story"),
         (put("attached_book", "body", "5"), 'body cannot be "5"'),
         (put("recipe", "reader", -5), "reader cannot be -5"),
         (repeat_row("entry"), "out of its order, or there twice"),
