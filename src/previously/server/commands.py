@@ -219,10 +219,10 @@ async def _pin(story: Story, text: str) -> str:
 
 
 async def _undo(story: Story, what: str) -> str:
-    if casefold(what) != "fold":
+    if what.lower() != "fold":
         return f"Taken back: {await story.undo()}."
     version = await story.take_back()
-    words = f"Taken back: version {version.id}, {version.made.kind.value} of {version.made.span}."
+    words = f"Taken back: version {version.id}, {version.made.kind.value}."
     if story.folding != "automatic":
         return words
     return f"{words} A fold that is due is made anew by itself; `//folding ask` leaves that to you."
