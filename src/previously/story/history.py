@@ -40,6 +40,7 @@ _DEEDS = {
     MarkKind.LEFT: "the leaving",
     MarkKind.ENTERED: "the entering",
     MarkKind.PRESENCE: "what was said of who was present",
+    MarkKind.TURN: "what was said of how the game stands",
 }
 """The deeds that can be undone, in words."""
 

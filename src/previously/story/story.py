@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from previously.memory.notes import list_note_ids
-from previously.runtime.fold_loop import Progress, analyse, fold, plan_folds
+from previously.runtime.fold_loop import Progress, analyse, fold, fold_cast, plan_folds
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.retry import retry_when_moved
 from previously.runtime.story_settings import StorySettings
@@ -26,6 +26,7 @@ from previously.story.memory_texts import MemoryTexts
 from previously.story.presence import PresenceEdits
 from previously.story.threads_state import ThreadsState
 from previously.story.transcript import Transcript
+from previously.story.turns import Turns
 from previously.story.views import StoryViews
 from previously.view.view import View
 
@@ -67,6 +68,7 @@ class Story:
         self._history = History(self._access)
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
+        self._turns = Turns(self._access)
 
     @property
     def memory_mark(self) -> str:
@@ -126,12 +128,21 @@ class Story:
     _of_edits = _From[MemoryEdits](lambda story: story._edits)
     close_chapter = _of_edits(MemoryEdits.close_chapter)
     write = _of_edits(MemoryEdits.write)
+    write_knowledge = _of_edits(MemoryEdits.write_knowledge)
     lock = _of_edits(MemoryEdits.lock)
     unlock = _of_edits(MemoryEdits.unlock)
     flagged = _of_edits(MemoryEdits.flagged)
     pin = _of_edits(MemoryEdits.pin)
     pins = _of_edits(MemoryEdits.pins)
     unpin = _of_edits(MemoryEdits.unpin)
+
+    _of_turns = _From[Turns](lambda story: story._turns)
+    newest_version = _of_turns(Turns.newest_version)
+    turn_record = _of_turns(Turns.turn_record)
+    finish_turn = _of_turns(Turns.finish_turn)
+    overrule_turn = _of_turns(Turns.overrule_turn)
+    replace_end = _of_turns(Turns.replace_end)
+    rewind = _of_turns(Turns.rewind)
 
     _of_history = _From[History](lambda story: story._history)
     log = _of_history(History.log)
@@ -198,6 +209,10 @@ class Story:
             self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
             once=once, progress=progress, fresh=fresh,
         )  # fmt: skip
+
+    async def fold_cast(self) -> FoldReport:
+        """Tell each character what they have witnessed since, all at the same time; all else that is due waits."""
+        return await fold_cast(self._access.store, self._access.key, self._writer, self._access.rules)
 
     async def plan(self, *, anew: bool = False) -> FoldReport:
         """Return what `fold` would do, or with `anew` what `rebuild` would, without doing it. Later folds assume texts
