@@ -23,6 +23,7 @@ _USAGE: type[Any] = typer.BadParameter.__bases__[0]  # the usage error itself ha
 
 COMMANDS = {
     "demo": "demo.demo",
+    "play": "play.play",
     "stories": "stories.stories",
     "add": "transcript.add",
     "import": "transcript.import_files",

@@ -6,8 +6,8 @@ chapter* mark for the chapter that ends there, a *backbone* mark for all chapter
 every view shows. *Kept open* says that a chapter, though it could, does not end there; *unlocked*, that a person gave
 up what they had written. *Scene* ends a scene. *Lore*, *thread*, *held* and *wish* hold what a person says of an entry,
 of what is open, of how things stand and of what players asked for. *Left* and *entered* say who is not there, or there
-again, from the next message on. *Presence* says who was present at the messages behind it, up to its *presence end*. *Turn* holds what a person says of
-how a game stands after the turn that ends there.
+again, from the next message on. *Presence* says who was present at the messages behind it, up to its *presence end*.
+*Turn* holds what a person says of how a game stands after the turn that ends there.
 
 A mark may retire others, which are gone while it stands and back when it is taken back. So whatever a person does can
 be undone, on the branch where it was done.

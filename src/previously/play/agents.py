@@ -51,8 +51,8 @@ class Agent:
 
 
 NARRATOR_AGENT = Agent("narrator", "narrator", 2_000, 450, 1.0)
-"""120 words and three lines are about 220 tokens: twice that is room enough, and the rest of the 600 that seed games keep
-free tells half a turn more of the story."""
+"""120 words and three lines are about 220 tokens: twice that is room enough, and what else could be kept free tells
+half a turn more of the story."""
 CHARACTER_AGENT = Agent("character", "character", 1_000, 200, 1.0)
 STATE_AGENT = Agent("state", "state", 1_000, 120, 0.2)
 """A turn of a narration and two answers takes about 400 tokens and the beats about 200; what is longer still fits."""

@@ -138,7 +138,7 @@ def _read_beats(value: Any, beats: tuple[str, ...], repairs: list[str]) -> tuple
 
 def _is_same_beat(words: str, beat: str) -> bool:
     """Return whether words name a beat: most telling words of it stand in them."""
-    said, wanted = ({word for word in re.findall(r"\w{4,}", casefold(one))} for one in (words, beat))
+    said, wanted = (set(re.findall(r"\w{4,}", casefold(one))) for one in (words, beat))
     return bool(wanted) and len(said & wanted) * 3 >= len(wanted) * 2
 
 

@@ -14,7 +14,7 @@ from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
 
 MOOD_WORDS = ("calm", "tense", "warm", "eerie", "sad", "angry", "hopeful")
-"""The moods a scene can have, as many as seed games for small models give: a player's screen may show one."""
+"""The moods a scene can have, as many as a small model keeps apart: a player's screen may show one."""
 
 NARRATOR = "Narrator"
 

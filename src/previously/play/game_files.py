@@ -162,7 +162,7 @@ def _read_file(folder: Path, name: str, kind: str, reading: _Reading) -> dict[st
 
 def _compose(path: Path, name: str, reading: _Reading) -> Any:
     """Return the tree of a YAML file; None where there is none that can be used."""
-    yaml = _import_yaml()
+    yaml = import_yaml()
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -279,7 +279,7 @@ def _find_line(node: Any) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _import_yaml() -> Any:
+def import_yaml() -> Any:
     """Import the reader of YAML only when a game is read: memory needs none of it."""
     try:
         import yaml

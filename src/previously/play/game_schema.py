@@ -43,7 +43,9 @@ FILES: Mapping[str, Mapping[str, FileField]] = {
         "player": FileField(FieldKind.TEXT, "The name of the player's own character.", required=False),
         "player_role": FileField(FieldKind.TEXT, "Who the player is, in a few words.", required=False),
         "characters": FileField(FieldKind.NAMES, "The files in characters/, without .yaml."),
-        "chapters": FileField(FieldKind.NAMES, "The files in chapters/, without .yaml; the game begins with the first."),
+        "chapters": FileField(
+            FieldKind.NAMES, "The files in chapters/, without .yaml; the game begins with the first."
+        ),
     },
     "world": {
         "setting": FileField(FieldKind.TEXT, "Where and when it plays. Characters are told of it too."),

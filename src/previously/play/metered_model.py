@@ -44,18 +44,14 @@ class MeteredModel:
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
         return await self._count(request, None)
 
-    async def ask_aloud(
-        self, request: ModelRequest, told: Callable[[str], None]
-    ) -> ModelReply | ModelFailure:
+    async def ask_aloud(self, request: ModelRequest, told: Callable[[str], None]) -> ModelReply | ModelFailure:
         """Ask, and tell the words as they come where the model can; `told` is given all of them each time."""
         return await self._count(request, told)
 
     async def close(self) -> None:
         await self._model.close()
 
-    async def _count(
-        self, request: ModelRequest, told: Callable[[str], None] | None
-    ) -> ModelReply | ModelFailure:
+    async def _count(self, request: ModelRequest, told: Callable[[str], None] | None) -> ModelReply | ModelFailure:
         if self._look:
             self._look(request)
         self.meter.calls += 1
@@ -80,3 +76,17 @@ def find_cast_name(request: ModelRequest) -> str:
     """Return whose memory a question is about; empty where it is about nobody's."""
     match = _CAST.match(request.system)
     return match[1] if match else ""
+
+
+def identify_agent(request: ModelRequest) -> str:
+    """Return who is asked: `narrator`, `state`, a character's name, or `memory of NAME`; empty for other questions."""
+    name = find_cast_name(request)
+    if name:
+        return f"memory of {name}"
+    if request.system.startswith("You narrate"):
+        return "narrator"
+    if request.system.startswith("You keep the score"):
+        return "state"
+    if request.system.startswith("You are "):
+        return request.system.removeprefix("You are ").partition(" in a story ")[0]
+    return ""

@@ -11,7 +11,7 @@ from previously.core.model_io import ModelRequest
 from previously.core.path import OnPath
 from previously.play.game import Game
 from previously.play.leaks import Leak, LeakWatch
-from previously.play.metered_model import find_cast_name
+from previously.play.metered_model import find_cast_name, identify_agent
 from previously.play.progress import GameState
 from previously.play.session import GameSession
 
@@ -56,11 +56,9 @@ class PromptLog:
 
     def look(self, request: ModelRequest) -> None:
         """Note a question that is about one character."""
-        name = find_cast_name(request)
-        begins = request.system.startswith("You are ")
-        who = name or (request.system.removeprefix("You are ").partition(" in a story ")[0] if begins else "")
-        if who:
-            self._asked.append((who, bool(name), f"{request.system}\n{request.user}"))
+        name, agent = find_cast_name(request), identify_agent(request)
+        if agent not in ("", "narrator", "state"):
+            self._asked.append((name or agent, bool(name), f"{request.system}\n{request.user}"))
 
     def take(self) -> list[tuple[str, bool, str]]:
         """Return each question with whom it is about and whether it asks for their memory; forget them."""
@@ -109,9 +107,7 @@ async def _hear(session: GameSession, watch: LeakWatch, heard: int) -> int:
     return count
 
 
-def find_turn_leaks(
-    watch: LeakWatch, asked: Sequence[tuple[str, bool, str]], spoken: Sequence[OnPath]
-) -> list[Leak]:
+def find_turn_leaks(watch: LeakWatch, asked: Sequence[tuple[str, bool, str]], spoken: Sequence[OnPath]) -> list[Leak]:
     """Return the leaks of one turn. A character is asked before their own words are heard; memory after all of them."""
     leaks: list[Leak] = []
     waiting = list(spoken)

@@ -1,4 +1,4 @@
-"""The state of a game, and every decision about it: who is there, who answers, which beats are hit, when a chapter ends.
+"""The state of a game, and every decision about it: who is there, who answers, which beats are hit, what is over.
 
 Pure. A state is a value that is kept with each finished turn; the next one follows from it and from what the agents
 answered. An answer that makes no sense changes nothing.

@@ -11,7 +11,7 @@ import re
 from random import Random
 
 from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
-from previously.play.metered_model import find_cast_name
+from previously.play.metered_model import find_cast_name, identify_agent
 from previously.wire.model_call import build_reply
 
 PLACES = "boathouse chapel sluice tollgate orchard cellar causeway mill stairwell quay".split()
@@ -51,16 +51,17 @@ class ScriptedGameModel:
     def answer(self, request: ModelRequest) -> str:
         """Return the answer to a question: a function of the question and the seed alone."""
         chance = Random(f"{self._seed}\n{request.system}\n{request.user}")
-        if find_cast_name(request):
-            return self._remember(request)
-        if request.system.startswith("You narrate"):
-            return self._narrate(request, chance)
-        if request.system.startswith("You keep the score"):
-            return _judge(request, chance)
-        if "# Your answer" in request.user:
-            return _fold(request)
-        name = re.match(r"You are (.+?) in a story", request.system)
-        return self._speak(request, name[1], chance) if name else "none"
+        match identify_agent(request):
+            case "narrator":
+                return self._narrate(request, chance)
+            case "state":
+                return _judge(request, chance)
+            case "":
+                return _fold(request) if "# Your answer" in request.user else "none"
+            case _ if find_cast_name(request):
+                return self._remember(request)
+            case name:
+                return self._speak(request, name, chance)
 
     def _narrate(self, request: ModelRequest, chance: Random) -> str:
         names = _split_names(re.search(r"^PRESENT: who of (.*?) saw", request.user, re.M))

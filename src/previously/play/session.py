@@ -11,14 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from previously.app import Memory
 from previously.core.errors import BadInput
+from previously.core.model_io import ModelRequest
 from previously.core.path import OnPath
 from previously.folds.prompts.templates import Template, parse_template
 from previously.models.client import Model
-from previously.play.agents import PLACEHOLDERS
+from previously.play.agents import (
+    PLACEHOLDERS,
+    make_character_question,
+    make_model_request,
+    make_narrator_question,
+)
 from previously.play.events import ChapterOver, Said, Tell, ignore_event
 from previously.play.game import NARRATOR, Game
 from previously.play.metered_model import MeteredModel
@@ -26,6 +31,7 @@ from previously.play.progress import GameState, begin_game, close_chapter, overr
 from previously.play.turn import BEGINS, TurnDone, TurnPlayer, make_draft
 from previously.story.story import Story
 from previously.story.turns import RECORD
+from previously.view.view import View
 
 LONGEST_WORDS = 1_000
 """Characters a player may say at once: 250 tokens, beside a prompt, memory and three turns."""
@@ -50,13 +56,23 @@ class TurnStart:
 class GameSession:
     """One slot of one game."""
 
-    def __init__(self, game: Game, story: Story, model: MeteredModel, state: GameState, tell: Tell, **more: Any) -> None:
+    def __init__(
+        self,
+        game: Game,
+        story: Story,
+        model: MeteredModel,
+        state: GameState,
+        templates: Mapping[str, Template],
+        tell: Tell = ignore_event,
+    ) -> None:
         self.game, self.story, self.model, self.state = game, story, model, state
-        self.interrupted: str = more.get("interrupted", "")
+        self.interrupted = ""
         """The words of a turn that was cut short and is taken back; empty if none was."""
+        self.prices = 0.0, 0.0
+        """Of a million tokens read and written, as the settings have them."""
         self.view_tokens = 0
         self._tell = tell
-        self._templates: Mapping[str, Template] = more["templates"]
+        self._templates = templates
 
     @classmethod
     async def open(
@@ -73,14 +89,13 @@ class GameSession:
         `memory` was opened with."""
         story = await memory.story(name_story(game, slot))
         templates = load_templates(prompts)
-        if not (await story.settings()).get("preset"):
-            await story.set(["preset=game"])
+        rules = await story.set(["preset=game"])
+        if not (await story.header()).get("play"):
             await story.keep_header({"play": {"game": game.id, "title": game.title, "slot": slot}})
         interrupted = await _take_back_unfinished(story)
         state = parse_state(await story.turn_record(), game)
-        session = cls(
-            game, story, model, state or begin_game(game), tell, interrupted=interrupted, templates=templates
-        )
+        session = cls(game, story, model, state or begin_game(game), templates, tell)
+        session.interrupted, session.prices = interrupted, (rules.input_price, rules.output_price)
         if state is None:
             if (await story.branch_info()).messages:
                 raise BadInput(f"{story.name} is no save of this game, or one of a chapter that it has no more.")
@@ -151,6 +166,17 @@ class GameSession:
         if step.opened and opening:
             self._tell(Said(NARRATOR, step.opened.opening))
         await self.story.fold()
+
+    async def show_view(self, stem: str | None = None) -> tuple[View, ModelRequest]:
+        """Return what the narrator, or a character, would be asked now. Nothing is kept of it."""
+        if stem is None:
+            question = make_narrator_question(self._templates["narrator"], self.game, self.state)
+        else:
+            person = self.game.characters[stem]
+            question = make_character_question(self._templates["character"], self.game, person)
+        budget = question.agent.budget_tokens
+        view = await self.story.view(budget, reader=question.reader, furniture=question.furniture, aside=True)
+        return view, make_model_request(question, view)
 
     async def _expect_turn(self) -> None:
         if not (await self.story.branch_info()).messages:

@@ -172,9 +172,7 @@ class TurnPlayer:
                 whose = f"the memory of {done.scope.lstrip('@')}" if done.kind == "cast" else f"the {done.kind.value}"
                 self._blame(whose, done.reason)
 
-    async def _ask(
-        self, question: Question, read: Callable[[ModelReply], T | None], *, speaker: str = ""
-    ) -> T | None:
+    async def _ask(self, question: Question, read: Callable[[ModelReply], T | None], *, speaker: str = "") -> T | None:
         """Return an agent's answer; None when its tries are used up, which is told of."""
         self._tell(Asked(question.about))
         try:

@@ -89,9 +89,7 @@ class Turns:
                 tables.versions.set_status(key, version, Status.UNDONE, TURN_TAKEN_BACK)
 
         script = [Splice(messages, branch.messages - messages, ())]
-        return await store.apply(
-            key, branch.name, script, at=time_at(), expected_head=branch.head, also=take_back
-        )
+        return await store.apply(key, branch.name, script, at=time_at(), expected_head=branch.head, also=take_back)
 
     async def _finish(
         self, record: Mapping[str, Any], closes: str | None, opening: Draft | None, *, by_person: bool = False
