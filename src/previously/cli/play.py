@@ -21,7 +21,7 @@ MOST_TURNS = 100_000
 """Automatic turns: a day of play for a fast model."""
 
 VERBS = {"new": 1, "check": 1, "slots": 0, "export": 1, "import": 1}
-"""What can be done beside playing, and how many places each names at least."""
+"""The verbs beside playing, and how many places each names at least."""
 
 
 def play(
@@ -102,13 +102,13 @@ def _split_words(words: list[str]) -> tuple[str, list[str]]:
 def _choose_model(endpoint: str, model: str, *, scripted: bool, seed: int) -> Model | None:
     if not scripted:
         return choose_model(endpoint, model)
-    from previously.play.scripted_model import ScriptedGameModel
+    from previously.play.script_model import ScriptedGameModel
 
     return ScriptedGameModel(seed)
 
 
 class _Asked:
-    """What is to be played, and where it is kept."""
+    """A game to be played, and the place where it is kept."""
 
     def __init__(self, place: str | None, game: Game, slot: str, prompts: Path | None) -> None:
         self.place, self.game, self.slot, self.prompts = place, game, slot, prompts
@@ -127,7 +127,7 @@ class _Asked:
         """Write a slot into a directory, or read it back."""
         from previously.app import Memory
         from previously.play.save_files import read_save, write_save
-        from previously.play.scripted_model import ScriptedGameModel
+        from previously.play.script_model import ScriptedGameModel
         from previously.play.session import GameSession, list_slots, meter_model
         from previously.runtime.writer import BuiltinWriter
 
@@ -143,7 +143,7 @@ class _Asked:
 
     async def play_by_itself(self, model: Model, turns: int, seed: int, *, as_json: bool) -> None:
         from previously.app import IN_MEMORY, Memory
-        from previously.play.metered_model import MeteredModel
+        from previously.play.model_meter import MeteredModel
         from previously.play.playtest import PromptLog, play_automatically
 
         log = PromptLog()

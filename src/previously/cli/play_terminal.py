@@ -131,7 +131,7 @@ class TerminalGame:
 def play_at_terminal(place: str | None, game: Game, slot: str, model: Model, prompts: Path | None) -> None:
     """Play until the player leaves."""
     from previously.app import Memory
-    from previously.play.metered_model import MeteredModel
+    from previously.play.model_meter import MeteredModel
     from previously.play.session import GameSession
 
     shown = TerminalGame(game)
@@ -225,7 +225,7 @@ async def obey(shown: TerminalGame, session: GameSession, line: str) -> None:
 
 
 async def _tell_memory(session: GameSession, name: str) -> str:
-    stem = session.game.find_stem(name)
+    stem = session.game.find_character(name)
     if stem is None:
         raise BadInput(f"Whose memory? There are {', '.join(one.name for one in session.game.characters.values())}.")
     who = session.game.characters[stem].name
@@ -242,7 +242,7 @@ def _tell_beats(session: GameSession) -> str:
 
 
 async def _tell_view(session: GameSession, name: str) -> str:
-    stem = session.game.find_stem(name) if name else None
+    stem = session.game.find_character(name) if name else None
     if name and stem is None:
         raise BadInput(f"{output.one_line(name)} is nobody of this game.")
     view, request = await session.show_view(stem)
@@ -267,8 +267,8 @@ def _parse_number(text: str) -> int:
 def play_recording(game: Game) -> None:
     """Play the first scene of the shipped game from recorded answers, and say so."""
     from previously.app import IN_MEMORY, Memory
-    from previously.play.metered_model import MeteredModel
-    from previously.play.recorded_scene import RecordedModel, read_recording
+    from previously.play.model_meter import MeteredModel
+    from previously.play.sample_scene import RecordedModel, read_recording
     from previously.play.session import GameSession
 
     turns = read_recording()

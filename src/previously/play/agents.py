@@ -67,7 +67,7 @@ PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What an agent is to be asked, before its view is made."""
+    """A question to an agent, before its view is made."""
 
     agent: Agent
     reader: str

@@ -103,7 +103,7 @@ class Game:
         """Return the names of characters by their stems."""
         return [self.characters[stem].name for stem in stems]
 
-    def find_stem(self, name: str) -> str | None:
+    def find_character(self, name: str) -> str | None:
         """Return who is meant by a name: the whole of it, their file's, or one of its words that is nobody else's."""
         wanted = casefold(name).strip(" .\"'*_")
         for stem, person in self.characters.items():

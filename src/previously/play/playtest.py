@@ -11,7 +11,7 @@ from previously.core.model_io import ModelRequest
 from previously.core.path import OnPath
 from previously.play.game import Game
 from previously.play.leaks import Leak, LeakWatch
-from previously.play.metered_model import find_cast_name, identify_agent
+from previously.play.model_meter import find_cast_name, identify_agent
 from previously.play.progress import GameState
 from previously.play.session import GameSession
 

@@ -20,7 +20,7 @@ MOST_RESPONDING = 2
 
 @dataclass(frozen=True, slots=True)
 class GameState:
-    """How a game stands after a turn."""
+    """The state of a game after a turn."""
 
     turn: int
     chapter: str
@@ -38,7 +38,7 @@ class GameState:
     reason: str = ""
     """Why beats were hit, or the chapter ended, in the agent's words or a person's."""
     faults: tuple[str, ...] = ()
-    """What went wrong in this turn, in sentences."""
+    """The failures of this turn, in sentences."""
     repairs: int = 0
     """Answers of this turn that had to be repaired."""
 
@@ -70,7 +70,7 @@ def begin_game(game: Game) -> GameState:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class TurnScene:
     """Who is there in a turn, and who answers, by stem."""
 
     present: tuple[str, ...]
@@ -78,7 +78,7 @@ class Scene:
     repairs: int = 0
 
 
-def decide_scene(game: Game, state: GameState, words: str, answer: NarratorAnswer) -> Scene:
+def decide_scene(game: Game, state: GameState, words: str, answer: NarratorAnswer) -> TurnScene:
     """Return who is there and who answers. Only people of the chapter come in; whoever answers is there. Where the
     narrator does not say it, those who were there are, and those whom the player names answer, else the first."""
     chapter = game.chapters[state.chapter]
@@ -91,14 +91,14 @@ def decide_scene(game: Game, state: GameState, words: str, answer: NarratorAnswe
         named = [stem for stem in present if _is_named(game.characters[stem].name, words)]
         responding, repairs = tuple(named or present[:1]), repairs + 1
     responding = responding[:MOST_RESPONDING]
-    return Scene((*present, *(stem for stem in responding if stem not in present)), responding, repairs)
+    return TurnScene((*present, *(stem for stem in responding if stem not in present)), responding, repairs)
 
 
 def _choose(game: Game, chapter: GameChapter, names: Sequence[str] | None) -> tuple[str, ...] | None:
     """Return those of a chapter who are named; None where nothing was said, or nobody could be made out."""
     if names is None:
         return None
-    stems = [stem for name in names if (stem := game.find_stem(name)) in chapter.characters]
+    stems = [stem for name in names if (stem := game.find_character(name)) in chapter.characters]
     chosen = tuple(dict.fromkeys(stem for stem in stems if stem))
     return None if names and not chosen else chosen
 
@@ -119,7 +119,7 @@ class TurnStep:
     """The beats that happened in this turn."""
 
 
-def decide_step(game: Game, state: GameState, scene: Scene, verdict: StateAnswer | None) -> TurnStep:
+def decide_step(game: Game, state: GameState, scene: TurnScene, verdict: StateAnswer | None) -> TurnStep:
     """Return how the game stands after a turn. Without a verdict no beat is hit and no chapter ends."""
     chapter = game.chapters[state.chapter]
     hit = [chapter.beats[number - 1] for number in verdict.hit if 0 < number <= len(chapter.beats)] if verdict else []

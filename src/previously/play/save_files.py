@@ -38,7 +38,7 @@ async def write_save(session: GameSession, folder: Path) -> list[str]:
     for item in told:
         message, begins = item.entry.message, item.entry.attributes.extra.get(BEGINS)
         turn = int(begins["turn"]) if isinstance(begins, Mapping) else turn
-        stem = game.find_stem(message.speaker or "")
+        stem = game.find_character(message.speaker or "")
         role = "player" if message.role == "user" else "character" if stem else "narrator"
         entry: dict[str, Any] = {"turn": turn, "role": role}
         entry |= {"character": message.speaker} if role == "character" else {}
@@ -178,12 +178,12 @@ def _make_message(game: Game, number: int, entry: Any) -> Draft:
         raise BadInput(f"{where}, content: it must be a text.")
     speaker = {"player": game.player, "narrator": NARRATOR}.get(role) or ""
     if role == "character":
-        stem = game.find_stem(str(fields.get("character", "")))
+        stem = game.find_character(str(fields.get("character", "")))
         if stem is None:
             raise BadInput(f"{where}, character: {fields.get('character')!r} is nobody of this game.")
         speaker = game.characters[stem].name
     named = fields.get("witnesses")
-    heard = [stem for name in named or () if (stem := game.find_stem(str(name)))]
+    heard = [stem for name in named or () if (stem := game.find_character(str(name)))]
     present = list(game.characters) if named is None else heard
     extra = {BEGINS: {"turn": int(fields.get("turn", 0) or 0), "after": 0}} if role == "player" else None
     return make_draft(game, ROLES[role], speaker, text, present, extra)
@@ -195,7 +195,7 @@ def _read_memories(game: Game, folder: Path) -> dict[str, tuple[str, list[str]]]
     for path in sorted((folder / "memory").glob("*.yaml")):
         where = f"memory/{path.name}"
         fields = _expect(_read_yaml(path), dict, where, "fields")
-        stem = game.find_stem(path.stem)
+        stem = game.find_character(path.stem)
         if stem is None:
             raise BadInput(f"{where}: {path.stem!r} is nobody of this game.")
         facts = [str(fact) for fact in _expect(fields.get("key_facts") or [], list, where, "a list of key_facts")]

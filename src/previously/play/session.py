@@ -26,7 +26,7 @@ from previously.play.agents import (
 )
 from previously.play.events import ChapterOver, Said, Tell, ignore_event
 from previously.play.game import NARRATOR, Game
-from previously.play.metered_model import MeteredModel
+from previously.play.model_meter import MeteredModel
 from previously.play.progress import GameState, begin_game, close_chapter, overrule_beats, parse_state
 from previously.play.turn import BEGINS, TurnDone, TurnPlayer, make_draft
 from previously.story.story import Story
@@ -165,7 +165,7 @@ class GameSession:
         self._tell(ChapterOver(closed.title, state.reason, step.opened.title if step.opened else ""))
         if step.opened and opening:
             self._tell(Said(NARRATOR, step.opened.opening))
-        await self.story.fold()
+        await self.story.fold(cast=False)
 
     async def show_view(self, stem: str | None = None) -> tuple[View, ModelRequest]:
         """Return what the narrator, or a character, would be asked now. Nothing is kept of it."""

@@ -28,8 +28,8 @@ from previously.play.agents import (
 from previously.play.answers import StateAnswer, find_spoken, read_character, read_narrator, read_state
 from previously.play.events import Asked, BeatHit, ChapterOver, Said, Tell, Trouble, Words
 from previously.play.game import NARRATOR, Game
-from previously.play.metered_model import MeteredModel
-from previously.play.progress import GameState, Scene, TurnStep, decide_scene, decide_step
+from previously.play.model_meter import MeteredModel
+from previously.play.progress import GameState, TurnScene, TurnStep, decide_scene, decide_step
 from previously.runtime.fold_report import FoldReport
 from previously.story.story import Story
 
@@ -99,7 +99,7 @@ class TurnPlayer:
             replace(final, faults=tuple(self._faults)), self._view_tokens, len(scene.present), responses, step.hit
         )
 
-    async def _narrate(self, state: GameState, words: str) -> tuple[Scene, int, str]:
+    async def _narrate(self, state: GameState, words: str) -> tuple[TurnScene, int, str]:
         """Put the player's words and the narration on the path, each with those who were there."""
         game, before = self._game, await self._story.branch_info()
         extra = {BEGINS: {"turn": state.turn + 1, "after": await self._story.newest_version()}}
@@ -121,7 +121,7 @@ class TurnPlayer:
         self._tell(Said(NARRATOR, answer.narration))
         return scene, len(answer.repairs), answer.mood
 
-    async def _answer(self, stem: str, scene: Scene) -> int | None:
+    async def _answer(self, stem: str, scene: TurnScene) -> int | None:
         """Put a character's answer on the path; return how much of it had to be repaired, None where there is none."""
         person = self._game.characters[stem]
         others = tuple(other.name for other in self._game.characters.values() if other.name != person.name)
@@ -160,7 +160,7 @@ class TurnPlayer:
     async def _recap(self) -> None:
         """Fold what has become due. The turn is finished: what fails here is due again after the next one."""
         try:
-            report = await self._story.fold()
+            report = await self._story.fold(cast=False)
         except PreviouslyError as error:
             self._blame("memory", str(error))
         else:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
@@ -202,11 +203,14 @@ class Story:
 
         return settings.put_in_force(await self._access.store.write(key, write))
 
-    async def fold(self, *, once: bool = False, progress: Progress | None = None, fresh: bool = False) -> FoldReport:
+    async def fold(
+        self, *, once: bool = False, progress: Progress | None = None, fresh: bool = False, cast: bool = True
+    ) -> FoldReport:
         """Fold all that is due, or with `once` at most one span. With `fresh`, no answer that a model gave to the very
-        same question before is taken again."""
+        same question before is taken again. With `cast` False, what characters know waits for `fold_cast`."""
+        rules = self._access.rules if cast else replace(self._access.rules, cast="off")
         return await fold(
-            self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
+            self._access.store, self._access.key, self._writer, rules, pressed=self._views.is_pressed,
             once=once, progress=progress, fresh=fresh,
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ import re
 from random import Random
 
 from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
-from previously.play.metered_model import find_cast_name, identify_agent
+from previously.play.model_meter import find_cast_name, identify_agent
 from previously.wire.model_call import build_reply
 
 PLACES = "boathouse chapel sluice tollgate orchard cellar causeway mill stairwell quay".split()
@@ -20,12 +20,12 @@ SIGNS = "brass scorched crooked borrowed painted rusted hollow frozen silver uns
 DOINGS = "creaked swung leaned waited dripped turned hummed settled shook shone".split()
 
 HIT_SHARE, OVER_SHARE, MOVE_SHARE, SLIP_SHARE = 0.1, 0.5, 0.5, 0.06
-"""How often a beat is hit, a chapter is called over, people come or go, and an answer is not in its form: so that
+"""The share of turns in which a beat is hit, a chapter is called over, people come or go, a form is not kept: so that
 chapters of eight beats last some sixty turns, and every repair is used in a hundred."""
 
 ALOUD_SHARE = 0.3
-"""How often a narrator who repeats tells all that came before: whoever is there has heard it then, and it leaks no
-more."""
+"""The share of turns in which a narrator who repeats tells all that came before: whoever is there has heard it then,
+and it leaks no more."""
 
 MOST_REPEATED = 600
 """Characters that are repeated of a prompt: what an answer of a game may hold."""
@@ -144,10 +144,10 @@ def _read_story(request: ModelRequest) -> str:
 
 def _list_told(text: str) -> list[str]:
     """Return sentences of messages that a narrator or a character told, without the player's own."""
-    return [one for one in _split_sentences(text) if one.startswith("The ")]
+    return [one for one in _list_statements(text) if one.startswith("The ")]
 
 
-def _split_sentences(text: str) -> list[str]:
+def _list_statements(text: str) -> list[str]:
     return [one.strip() for one in re.findall(r"[^.!?:;\n\[\]<>\"]+[.!?]", text)]
 
 
@@ -162,7 +162,7 @@ def _find(pattern: str, text: str) -> str:
 
 def _repeat(text: str) -> str:
     """Return what was shown, the newest of it: whole sentences, without the frame around them."""
-    sentences = [one for one in _split_sentences(text) if len(one.split()) > 4]
+    sentences = [one for one in _list_statements(text) if len(one.split()) > 4]
     kept: list[str] = []
     while sentences and sum(map(len, kept)) + len(sentences[-1]) < MOST_REPEATED:
         kept.insert(0, sentences.pop())

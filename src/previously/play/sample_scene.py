@@ -12,7 +12,7 @@ from typing import Any
 
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.play.game_files import SHIPPED, import_yaml
-from previously.play.metered_model import identify_agent
+from previously.play.model_meter import identify_agent
 from previously.wire.model_call import build_reply
 
 NOT_RECORDED = ModelFailure(FailureKind.BAD_REQUEST, "The recording has no answer to this.")
@@ -20,7 +20,7 @@ NOT_RECORDED = ModelFailure(FailureKind.BAD_REQUEST, "The recording has no answe
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurn:
-    """What the player said, and the answers by who gave them."""
+    """The words of the player, and the answers by who gave them."""
 
     words: str
     answers: Mapping[str, str]
