@@ -153,10 +153,7 @@ async def _take_conversation(
     story = session.story
     if not drafts:
         raise BadInput("conversation.yaml holds no messages.")
-    last = drafts[-1]
-    extra = {**last.attributes.extra, RECORD: state.as_record()}
-    finished = replace(last, attributes=replace(last.attributes, extra=extra))
-    await story.replace_end(0, [*drafts[:-1], finished])
+    await story.replace_end(0, _add_records(drafts, state))
     session.state = state
     told = [*summaries, str(fields.get("rolling_summary") or "").strip()]
     text, through = "\n\n".join(filter(None, told)), fields.get("last_summarized_turn") or 0
@@ -166,6 +163,20 @@ async def _take_conversation(
         titles = [session.game.chapters[ident].title for ident in state.closed]
         await story.close_chapter(", ".join(titles) or session.game.chapters[state.chapter].title, at=later - 1)
         await story.write("chapter:1", text)
+
+
+def _add_records(drafts: Sequence[Draft], state: GameState) -> list[Draft]:
+    """Return the messages with a record at the end of each turn. How the game stood after earlier turns, no save says:
+    they are taken to have stood as at its end."""
+    recorded: list[Draft] = []
+    turn = 0
+    for number, draft in enumerate(drafts):
+        turn = draft.attributes.extra.get(BEGINS, {}).get("turn", turn)
+        ends = number + 1 == len(drafts) or BEGINS in drafts[number + 1].attributes.extra
+        record = {RECORD: replace(state, turn=turn).as_record()} if ends else {}
+        extra = {**draft.attributes.extra, **record}
+        recorded.append(replace(draft, attributes=replace(draft.attributes, extra=extra)))
+    return recorded
 
 
 def _make_message(game: Game, number: int, entry: Any) -> Draft:

@@ -19,16 +19,16 @@ THINGS = "lantern ledger ladder basket mirror kettle anchor cabinet saddle ribbo
 SIGNS = "brass scorched crooked borrowed painted rusted hollow frozen silver unsigned".split()
 DOINGS = "creaked swung leaned waited dripped turned hummed settled shook shone".split()
 
-HIT_SHARE, OVER_SHARE, MOVE_SHARE, SLIP_SHARE = 0.1, 0.5, 0.5, 0.06
+HIT_SHARE, OVER_SHARE, MOVE_SHARE, SLIP_SHARE = 0.1, 0.5, 0.6, 0.06
 """The share of turns in which a beat is hit, a chapter is called over, people come or go, a form is not kept: so that
 chapters of eight beats last some sixty turns, and every repair is used in a hundred."""
 
-ALOUD_SHARE = 0.3
+ALOUD_SHARE = 0.2
 """The share of turns in which a narrator who repeats tells all that came before: whoever is there has heard it then,
 and it leaks no more."""
 
-MOST_REPEATED = 600
-"""Characters that are repeated of a prompt: what an answer of a game may hold."""
+MOST_REPEATED = 240
+"""Characters that are repeated of a text, the newest of it: more would fill every view with repetitions."""
 
 
 class ScriptedGameModel:
@@ -50,7 +50,8 @@ class ScriptedGameModel:
 
     def answer(self, request: ModelRequest) -> str:
         """Return the answer to a question: a function of the question and the seed alone."""
-        chance = Random(f"{self._seed}\n{request.system}\n{request.user}")
+        asked = re.sub(r"recalled \w+", "", f"{request.system}\n{request.user}")  # a mark that is drawn for each story
+        chance = Random(f"{self._seed}\n{asked}")
         match identify_agent(request):
             case "narrator":
                 return self._narrate(request, chance)
