@@ -151,7 +151,7 @@ def _remind(shown: TerminalGame, session: GameSession, run: Callable[[Coroutine[
     """Show where a save that was played before stands."""
     from previously.play.events import Said
 
-    if session.state.turn:
+    if session.resumed:
         for item in run(session.story.messages(-1, -1)):
             shown.show(Said(item.entry.message.speaker or "", item.entry.message.text))
     if session.interrupted:

@@ -2,7 +2,7 @@
 
 Pure. Every run of a few words that was said, or stands in a game's files, belongs to those who may know it. A prompt
 about somebody that holds a run which is not theirs is a leak, whatever way it came. Nothing is planted, so that it
-works with any model; by chance two texts hardly share six words in a row.
+works with any model; by chance two texts hardly share eight words in a row.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ from dataclasses import dataclass
 from previously.core.scripts import casefold
 from previously.play.game import Game, describe_person
 
-RUN_WORDS = 6
-"""Words in a row that are taken for the same text: five still occur in stock phrases."""
+RUN_WORDS = 8
+"""Words in a row that are taken for the same text. Six were shared by chance when a strong model played twenty turns ("on
+the night of the flood"), seven once, eight never."""
+
+
+SENTENCE_WORDS = 5
+"""Words of a whole sentence that is taken for the same, though it is shorter: a beat may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +70,7 @@ def _find_runs(text: str) -> list[str]:
     runs: list[str] = []
     for sentence in re.split(r"[.!?:;\n\[\]<>\"“”]", casefold(text)):
         words = re.findall(r"\w+", sentence)
+        if SENTENCE_WORDS <= len(words) < RUN_WORDS:
+            runs.append(" ".join(words))
         runs += [" ".join(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1)]
     return runs

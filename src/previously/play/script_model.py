@@ -120,7 +120,7 @@ def _fold(request: ModelRequest) -> str:
 
 
 def _invent(chance: Random) -> str:
-    """Return a sentence of which no six words in a row will be found in another."""
+    """Return a sentence of which no eight words in a row will be found in another."""
     sign, thing, place = chance.choice(SIGNS), chance.choice(THINGS), chance.choice(PLACES)
     first, second = chance.randint(2, 9_999), chance.randint(2, 9_999)
     return f"The {sign} {thing} {first} by the {place} {chance.choice(DOINGS)} {second} times."

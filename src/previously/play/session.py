@@ -39,6 +39,9 @@ LONGEST_WORDS = 1_000
 READ_AT_ONCE = 256
 """Messages that are read at a time to find where turns begin: about fifty turns."""
 
+TAIL_TURNS = 2
+"""Turns that are never folded: so many fit beside a narrator's prompt and memory. What does not fit is folded at once."""
+
 DEFAULT_SLOT = "main"
 PREFIX = "play-"
 
@@ -68,6 +71,8 @@ class GameSession:
         self.game, self.story, self.model, self.state = game, story, model, state
         self.interrupted = ""
         """The words of a turn that was cut short and is taken back; empty if none was."""
+        self.resumed = False
+        """True for a slot that was there."""
         self.prices = 0.0, 0.0
         """Of a million tokens read and written, as the settings have them."""
         self.view_tokens = 0
@@ -89,13 +94,14 @@ class GameSession:
         `memory` was opened with."""
         story = await memory.story(name_story(game, slot))
         templates = load_templates(prompts)
-        rules = await story.set(["preset=game"])
+        rules = await story.set(["preset=game", f"tail_turns={TAIL_TURNS}"])
         if not (await story.header()).get("play"):
             await story.keep_header({"play": {"game": game.id, "title": game.title, "slot": slot}})
         interrupted = await _take_back_unfinished(story)
         state = parse_state(await story.turn_record(), game)
         session = cls(game, story, model, state or begin_game(game), templates, tell)
         session.interrupted, session.prices = interrupted, (rules.input_price, rules.output_price)
+        session.resumed = state is not None
         if state is None:
             if (await story.branch_info()).messages:
                 raise BadInput(f"{story.name} is no save of this game, or one of a chapter that it has no more.")

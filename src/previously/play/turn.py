@@ -30,8 +30,10 @@ from previously.play.events import Asked, BeatHit, ChapterOver, Said, Tell, Trou
 from previously.play.game import NARRATOR, Game
 from previously.play.model_meter import MeteredModel
 from previously.play.progress import GameState, TurnScene, TurnStep, decide_scene, decide_step
+from previously.runtime.fold_loop import OTHERS
 from previously.runtime.fold_report import FoldReport
 from previously.story.story import Story
+from previously.view.view import Reason, View
 
 RETRIES = 2
 """Tries after the first, for failures and unusable answers together: a third unusable answer will not be the last."""
@@ -44,6 +46,10 @@ ROOMIER = 4
 
 BEGINS = "turn_begins"
 """The name under which the first message of a turn says which turn it begins, and what was remembered before it."""
+
+PRESSED_MESSAGES = 6
+"""Messages for which the narrator's view had no room before they are folded: two turns. A fold of one message costs as
+much as one of six."""
 
 UNUSABLE = "its answers could not be used"
 
@@ -78,6 +84,7 @@ class TurnPlayer:
         self._templates, self._tell = templates, tell
         self._faults: list[str] = []
         self._view_tokens = 0
+        self._pressed = False
 
     async def play(self, state: GameState, words: str) -> TurnDone:
         """Play a turn that begins with what the player says. What it leaves unfinished, the caller takes back."""
@@ -160,13 +167,15 @@ class TurnPlayer:
     async def _recap(self) -> None:
         """Fold what has become due. The turn is finished: what fails here is due again after the next one."""
         try:
-            report = await self._story.fold(cast=False)
+            report = await self._story.fold(cast=False, pressed=self._pressed)
         except PreviouslyError as error:
             self._blame("memory", str(error))
         else:
             self._note_memory(report)
 
     def _note_memory(self, report: FoldReport) -> None:
+        if report.stopped == OTHERS:  # what is missed now is read with the next turn
+            self._blame("memory", OTHERS)
         for done in report.folds:
             if done.status not in (Status.COMMITTED, Status.PENDING):
                 whose = f"the memory of {done.scope.lstrip('@')}" if done.kind == "cast" else f"the {done.kind.value}"
@@ -175,15 +184,15 @@ class TurnPlayer:
     async def _ask(self, question: Question, read: Callable[[ModelReply], T | None], *, speaker: str = "") -> T | None:
         """Return an agent's answer; None when its tries are used up, which is told of."""
         self._tell(Asked(question.about))
-        try:
+        try:  # aside: an agent's prompt changes with each beat, so that an unchanged front would only cost room
             view = await self._story.view(
-                question.agent.budget_tokens, reader=question.reader, furniture=question.furniture
+                question.agent.budget_tokens, reader=question.reader, furniture=question.furniture, aside=True
             )
         except BudgetTooSmall as error:
             self._blame(question.about, str(error))
             return None
         if speaker == NARRATOR:
-            self._view_tokens = view.tokens
+            self._view_tokens, self._pressed = view.tokens, is_pressed(view)
         request, reason = make_model_request(question, view), UNUSABLE
         for tries in range(1, RETRIES + 2):
             reply = await self._call(request, speaker)
@@ -226,6 +235,12 @@ def make_draft(
     """Return a message of a game that the player and those present witness."""
     witnesses = [*game.list_names(present), game.player]
     return Draft(message(role, text, speaker=speaker, witnesses=witnesses), Attributes(extra=dict(extra or {})))
+
+
+def is_pressed(view: View) -> bool:
+    """Return whether so much of the story is neither shown nor told that it is worth a fold."""
+    waiting = (left.span for left in view.left_out if left.reason in (Reason.BUDGET, Reason.WAITING) and left.span)
+    return sum(map(len, waiting)) >= PRESSED_MESSAGES
 
 
 def _is_cut(reply: ModelReply) -> bool:

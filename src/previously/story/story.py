@@ -204,14 +204,22 @@ class Story:
         return settings.put_in_force(await self._access.store.write(key, write))
 
     async def fold(
-        self, *, once: bool = False, progress: Progress | None = None, fresh: bool = False, cast: bool = True
+        self,
+        *,
+        once: bool = False,
+        progress: Progress | None = None,
+        fresh: bool = False,
+        cast: bool = True,
+        pressed: bool = False,
     ) -> FoldReport:
         """Fold all that is due, or with `once` at most one span. With `fresh`, no answer that a model gave to the very
-        same question before is taken again. With `cast` False, what characters know waits for `fold_cast`."""
+        same question before is taken again. With `cast` False, what characters know waits for `fold_cast`.
+        With `pressed`, as if the chat's view had no room for what is not folded: say so where another reader's has
+        none (`View.fold_due`)."""
         rules = self._access.rules if cast else replace(self._access.rules, cast="off")
         return await fold(
-            self._access.store, self._access.key, self._writer, rules, pressed=self._views.is_pressed,
-            once=once, progress=progress, fresh=fresh,
+            self._access.store, self._access.key, self._writer, rules,
+            pressed=_is_pressed if pressed else self._views.is_pressed, once=once, progress=progress, fresh=fresh,
         )  # fmt: skip
 
     async def fold_cast(self) -> FoldReport:
@@ -244,3 +252,7 @@ class Story:
         return await analyse(
             self._access.store, self._access.key, self._writer, self._access.rules, position, again=again
         )
+
+
+async def _is_pressed() -> bool:
+    return True

@@ -19,7 +19,7 @@ from previously.play.script_model import ScriptedGameModel
 from previously.play.session import GameSession
 from tests.end_to_end.play.game_doubles import Table, digest_memory, open_session, read_small_game
 
-LONG, SHORT = 500, 24
+LONG, SHORT = 500, 12
 
 
 async def run(turns: int, *, repeats: bool = False, seed: int = 3) -> PlaytestReport:
@@ -145,9 +145,12 @@ async def test_leaks_are_found_whichever_way_they_come(tmp_path: Path) -> None:
     assert not watch.find_leaks("Maya", game.characters["maya"].secret)
     assert watch.find_leaks("Maya", game.chapters["one"].summary), "what the narrator alone is told"
     watch.hear("The bridge is mined with seven barrels of powder.", ["Maya"])
-    assert watch.find_leaks("Bram", "He knew that the bridge is mined with seven barrels.")
-    watch.hear("Somebody said: the bridge is mined with seven barrels.", ["Bram"])
-    assert not watch.find_leaks("Bram", "He knew that the bridge is mined with seven barrels."), "told is known"
+    assert watch.find_leaks("Bram", "He knew that the bridge is mined with seven barrels of powder.")
+    watch.hear("Somebody said: the bridge is mined with seven barrels of powder.", ["Bram"])
+    assert not watch.find_leaks("Bram", "It was so: the bridge is mined with seven barrels of powder."), "told is known"
+    assert watch.find_leaks("Maya", "1. Tess knocks at the door (open)") or watch.find_leaks(
+        "Maya", "Tess knocks at the door"
+    )
 
 
 async def test_a_character_prompt_holds_no_secret_but_its_own() -> None:
