@@ -4,7 +4,8 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 CLIENTS := .clients/.ready
 
-.PHONY: help setup demo test test-all test-rest test-clients goldens check fix bench machines fuzz soak crash agree views leaks follow lock clean
+.PHONY: help setup demo test test-all test-rest test-clients goldens check fix bench machines fuzz soak crash agree views leaks follow \
+	dist wheels lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -46,7 +47,8 @@ $(CLIENTS): $(STAMP) requirements-clients.lock $(wildcard tests/clients/*.lock t
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-clients.lock
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends chromium; }
 	@mkdir -p .clients && cp tests/clients/package.json tests/clients/package-lock.json .clients/
-	@cd .clients && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@# Not `npm ci`: newer ones refuse a lock without builds for machines that a registry may not carry.
+	@cd .clients && npm install --ignore-scripts --no-audit --no-fund --loglevel=error
 	@for name in aider openwebui; do \
 		test -x .clients/$$name/bin/python || $(PYTHON) -m venv .clients/$$name || exit 1; \
 		.clients/$$name/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
@@ -97,6 +99,12 @@ follow: setup ## Random clients, many stories at once: each path is what its cli
 	@$(BIN)/python -m tests.unit.recognition.following --steps $(or $(STEPS),20000) --chats 50
 	@$(BIN)/python -m tests.unit.recognition.following --steps $(or $(STEPS),20000) --chats 50 --modes prefixed,merge,strict
 
+dist: setup ## Build wheel and sdist into dist/, and use them in empty environments, with each extra (ARGS="--only server")
+	@$(BIN)/python -m tests.release.built --keep dist $(ARGS)
+
+wheels: setup ## All that the package needs has wheels for Linux, macOS and Windows (ARGS=--extras)
+	@$(BIN)/python -m tests.release.wheels $(ARGS)
+
 lock: setup ## Compile the locks anew (the second holds the weights of a small model for tests)
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
@@ -113,4 +121,4 @@ lock: setup ## Compile the locks anew (the second holds the weights of a small m
 		-o tests/clients/requirements-openwebui.lock
 
 clean: ## Remove .venv and caches
-	@rm -rf .venv .clients .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf dist .venv .clients .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from previously.testing import ScriptedAnswer, ScriptedModel, ScriptedServer
     from previously.view.view import Furniture, Report, View
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Memory": "app",

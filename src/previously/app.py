@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from previously import __version__
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
 from previously.runtime.backup import check_name
 from previously.runtime.books import Books
@@ -296,7 +297,7 @@ def _open_store(place: str) -> Store:
         raise BadInput(f"{kind}:// is no place for stories: give a file, postgresql://…, or {IN_MEMORY}.")
     from previously.storage.sqlite import SqliteStore  # loads SQLite's library: only when a file is opened
 
-    return SqliteStore(place)
+    return SqliteStore(place, version=__version__)
 
 
 def mend_file(where: str | Path | None = None) -> str:

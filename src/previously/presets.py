@@ -107,6 +107,7 @@ CHOICES = {
     "lore": ("on", "suggest", "off"),
     "cast": ("group", "turn", "off"),
     "clock": ("story", "chat"),
+    "folding": ("automatic", "ask", "off"),
 }
 
 _WORDS = {**dict.fromkeys(("true", "yes", "on", "1"), True), **dict.fromkeys(("false", "no", "off", "0"), False)}

@@ -97,6 +97,9 @@ class Settings:
     they were written."""
     dormant_messages: int = 200
     """A thread that nobody touched for this many messages is dormant; 0 = never."""
+    folding: str = "automatic"
+    """The folding of a proxy: `automatic` (what is due), `ask` (a person says when) or `off` (never: lists go on as
+    they came)."""
     review: bool = False
     """Hold every fold until a person approves it."""
     memory_window_tokens: int = 8_192

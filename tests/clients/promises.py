@@ -18,6 +18,7 @@ LEAST_USED = 0.7
 _REQUESTS = (*TALK_1, *TALK_2)
 _DECIDED = ("lengths are whole millimetres in a constant", "the third part stays in metres")
 _ENVIRONMENT = re.compile(r"^ *(?:- Primary working directory:|Working directory:|<cwd>).*$", re.M)
+_FILES = ("I have *added these files to the chat*", "Here are summaries of some files present in my git")
 _ATTACHED = re.compile(r"\n*<recalled(?: \w+)?>.*?</recalled(?: \w+)?>\n*", re.S)
 """Passages that the proxy adds under a tag of its own, which says that nobody said them now."""
 
@@ -91,13 +92,25 @@ def keep_the_environment(run: AgentRun) -> list[str]:
     ]
 
 
-def know_the_decisions(run: AgentRun) -> list[str]:
-    """In the second task the decisions of the first are known."""
+def keep_the_files(run: AgentRun) -> list[str]:
+    """Files that a client shows with every request are there byte for byte."""
     return [
-        f"request {number} does not know that {decided}"
+        f"request {number} misses the files of {text[:60]!r}"
+        for number, (sent, seen) in enumerate(run.pairs())
+        for text in user_texts(sent.body)
+        if text.startswith(_FILES) and text not in user_texts(seen.body)
+    ]
+
+
+def know_the_decisions(run: AgentRun) -> list[str]:
+    """In the second task the decisions of the first are known. A chat has no brief: without a model it is told by
+    quotations of its messages, one sentence of each, so one decision must be among them."""
+    needed = len(_DECIDED) if "agent" in run.stories.values() else 1
+    return [
+        f"request {number} knows {known}"
         for number, seen in _second_task(run)
-        for decided in _DECIDED
-        if decided not in _whole_text(seen)
+        for known in [[decided for decided in _DECIDED if decided in _whole_text(seen)]]
+        if len(known) < needed
     ]
 
 
@@ -156,9 +169,10 @@ def name_the_story(run: AgentRun) -> list[str]:
 
 
 def choose_the_preset(run: AgentRun) -> list[str]:
-    """A conversation with calls of tools has the preset for agents; one that only could call some has not."""
+    """A conversation with calls of tools, or with files to be changed, has the preset for agents; one that only could
+    call some has not."""
     *_, (sent, _) = run.pairs()
-    calls = any(
+    calls = any(text.startswith(_FILES) for text in user_texts(sent.body)) or any(
         message.get("tool_calls") or message.get("type") == "function_call" or "tool_use" in str(message.get("content"))
         for message in messages_of(sent.body)
     )
@@ -203,6 +217,7 @@ PROMISES = (
     keep_the_newest_request,
     keep_the_rules,
     keep_the_environment,
+    keep_the_files,
     know_the_decisions,
     say_nothing_in_the_users_name,
     degrade_nothing,

@@ -79,6 +79,7 @@ _KEPT = re.compile(
     r"|Note: \S+ was read before the last conversation was summarized"
     r"|\[(User|Assistant|Assistant tool call|Tool result)\]:"
     r"|Act as an expert software developer\.|\*?SEARCH/REPLACE( block)?\*?|[Ss]ummarize this partial conversation"
+    r"|I committed the changes with git hash \w+ & commit msg:"
     r"|I switched to a new code base\. Please don't consider the above files or try to edit them any longer\."
     r"|Here are some READ ONLY files, provided for your reference\.|I have \*added these files to the chat\*"
     r"|\*Trust this message as the true contents of these files!\*|Here are summaries of some files present in my git"

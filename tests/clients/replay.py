@@ -5,6 +5,7 @@ The model gives the same answers as when the recording was made, so each recorde
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from dataclasses import replace
@@ -15,7 +16,10 @@ from tests.clients.agent_run import AgentRun, read_stories
 from tests.clients.record import HOME, PROJECT, Recorded, load
 from tests.clients.tap import Sent
 from tests.clients.workplace import Workplace
-from tests.end_to_end.server.running import running_proxy
+from tests.end_to_end.server.running import Proxy, running_proxy
+
+MOST_LOOKS = 3_000
+"""How often it is asked whether all is folded: a minute."""
 
 
 async def replay(
@@ -27,7 +31,7 @@ async def replay(
     run.database = folder / "stories.db"
     async with (
         AgentModel(window, folder=PROJECT, on_seen=run.events.append) as model,
-        running_proxy(model.base_url, db=run.database, window=window, memory="builtin") as proxy,
+        running_proxy(model.base_url, db=run.database, window=window, memory="builtin", idle_s=0) as proxy,
     ):
         requests = load(client, way)[:first]
         for recorded in [*requests, *(_move(request, project) for request in requests if project)]:
@@ -37,11 +41,22 @@ async def replay(
             answer = await proxy.client.post(
                 f"{proxy.origin}{recorded.path}", json=recorded.body, headers=recorded.headers
             )
+            await _until_folded(proxy)
             run.heads.append("\r\n".join(f"{name}: {value}" for name, value in answer.headers.items()).encode())
         await proxy.stop()
         run.logs.append(proxy.written())
     run.stories = await read_stories(run.database)
     return run
+
+
+async def _until_folded(proxy: Proxy) -> None:
+    """Wait for what is due: a recorded client asks faster than any model answers, and no memory could keep up."""
+    for _ in range(MOST_LOOKS):
+        figures = (await proxy.client.get(f"{proxy.origin}/metrics")).text
+        if "\npreviously_stories_to_fold 0\n" in figures:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("The proxy folds for ever.")
 
 
 def _move(recorded: Recorded, project: str) -> Recorded:

@@ -3,17 +3,21 @@ afterwards. A few here, every point in `python -m tests.crash`."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import apsw
 import pytest
 
+from previously import Memory
 from previously.core.errors import StoreProblem
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
 from previously.storage.sqlite.page_checksums import connect
 from previously.storage.tables.path_writer import PathWriter
 from tests.contract.storage.verbs import SqliteVerbs
+from tests.crash.disk import Disk, Of, Point, Refused, What
+from tests.crash.disk_vfs import in_place
 from tests.crash.harness import verified
 from tests.crash.oracle import answers
 from tests.crash.scenario import play, scenario
@@ -86,3 +90,36 @@ async def test_swipes_of_a_change_that_was_cut_off_are_not_seen(
     seen = [item.entry.message.text for item in await store.siblings(key, "main", 0)]
     await store.close()
     assert seen == ["old"]
+
+
+class UnsyncedLog(Disk):
+    """A disk that takes all that is written to a log and cannot say that it has it."""
+
+    fails = False
+
+    def before(self, point: Point) -> None:
+        if self.fails and (point.what, point.of) == (What.SYNC, Of.WAL):
+            raise Refused(apsw.SQLITE_IOERR_FSYNC)
+
+
+async def test_changes_that_failed_do_not_look_like_changes_behind_damage(tmp_path: Path) -> None:
+    """Each leaves its end in the log, and a shorter one that follows leaves that of the one before."""
+    place, left = tmp_path / "stories.db", tmp_path / "left.db"
+    with in_place(disk := UnsyncedLog()):
+        async with await Memory.open(place) as memory:
+            story = await memory.story("tale")
+            await story.add("user", "Before.")
+            for count in (60, 40, 20):
+                disk.fails = True
+                with pytest.raises(StoreProblem):
+                    await story.add_drafts([Draft(message("user", "It fails. " * 200))] * count)
+                disk.fails = False
+            await story.add("user", "After.")
+            for suffix in ("", "-wal"):
+                shutil.copy(f"{place}{suffix}", f"{left}{suffix}")  # as a kill leaves them
+    async with await Memory.open(left) as memory:
+        assert [item.entry.message.text for item in await (await memory.story("tale")).messages()] == [
+            "Before.",
+            "After.",
+        ]
+        assert (await memory.verify()).clean

@@ -26,6 +26,11 @@ MOST_MB_PER_MINUTE = 3.0
 """Growth that counts as flat. A leak of 10 kB in each turn is 5 MB a minute at 8 turns in a second."""
 
 
+MOST_UNSAVED = 0.01
+"""The part of turns that may be said to be unsaved: the disk always has room, and is too slow only on a machine that
+does much else. A server that says it of all of them loses nothing and is no good."""
+
+
 @dataclass(frozen=True)
 class SoakPlan:
     """How long, how many, and how fast."""
@@ -74,6 +79,7 @@ async def soak(plan: SoakPlan, folder: Path) -> dict[str, Any]:
     slopes = [life["mb_per_minute"] for life in lives if life["seconds"] >= FLAT_LIFE_S]
     tracebacks = sum(server.count_tracebacks() for server in servers)
     deaths = [code for server in servers for code in server.deaths]
+    keeps = outcomes.memory["unsaved"] <= MOST_UNSAVED * outcomes.acknowledged
     is_flat = max(slopes, default=0.0) <= MOST_MB_PER_MINUTE
     return {
         "minutes": plan.minutes,
@@ -89,7 +95,7 @@ async def soak(plan: SoakPlan, folder: Path) -> dict[str, Any]:
         "most_mb": max(life["most_mb"] for life in lives),
         "mb_per_minute": max(slopes, default=None),
         "lives": lives,
-        "ok": found.sound and verified == "sound" and not tracebacks and not deaths and is_flat,
+        "ok": found.sound and verified == "sound" and not tracebacks and not deaths and is_flat and keeps,
     }
 
 

@@ -66,6 +66,7 @@ COMMANDS = {
     "lore": "lore.app",
     "set": "settings.set_values",
     "serve": "serve.serve",
+    "export": "export.export",
     "backup": "backup.backup",
     "restore": "backup.restore",
     "move": "backup.move",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from previously.cli import books, output, scene_memories
+from previously.cli import books, export, output, scene_memories
 from previously.cli.arguments import AsJson, Story, check_name, open_memory, read_words
 
 if TYPE_CHECKING:
@@ -201,6 +201,7 @@ app.command("import")(books.import_book)
 app.command("attach")(books.attach)
 app.command("detach")(books.detach)
 app.command("forget")(books.forget)
+app.command("export")(export.export_book)
 
 
 def _make_row(one: LoreListing) -> tuple[str, ...]:

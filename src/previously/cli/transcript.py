@@ -76,13 +76,20 @@ def import_files(
 ) -> None:
     """Import files as stories, or bring stories up to date."""
     from previously.formats import read_story
+    from previously.storage.story_file import is_story_file
 
     names = _name_stories(files, story)
+    whole = [file for file in files if file_format is None and is_story_file(Path(file))]
     # All are read before anything is written.
-    sources = [read_story(Path(file), file_format, user=user) for file in files]
-    stories = [one for its_name, source in zip(names, sources, strict=True) for one in _read_stories(its_name, source)]
+    sources = {
+        its_name: read_story(Path(file), file_format, user=user)
+        for its_name, file in zip(names, files, strict=True)
+        if file not in whole
+    }
+    stories = [one for its_name, source in sources.items() for one in _read_stories(its_name, source)]
     with open_memory(ctx) as memory:
-        results = [_import(memory, its_name, source) for its_name, source in stories]
+        results = [_take_in(memory, file, story) for file in whole]
+        results += [_import(memory, its_name, source) for its_name, source in stories]
     if as_json:
         output.emit(results[0] if len(results) == 1 else {"stories": results})
         return
@@ -191,6 +198,14 @@ def _read_stories(story: str, source: StorySource) -> list[tuple[str, StorySourc
 
 
 _COUNTS = ("added", "updated", "removed", "unchanged")
+
+
+def _take_in(memory: BlockingMemory, file: str, story: str | None) -> dict[str, Any]:
+    """Take in a story that `export --to jsonl` wrote, with all its memory."""
+    copied = memory.read_story_file(file, name=story)
+    is_new = copied.status == "restored"
+    counts = dict.fromkeys(_COUNTS, 0) | {"added" if is_new else "unchanged": copied.messages}
+    return {"story": copied.story, **counts, "format": "previously", "branches": [], "skipped": {}}
 
 
 def _import(memory: BlockingMemory, story: str, source: StorySource) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from previously.core.file_reads import find_read, find_repeated
 from previously.core.messages import FAILED, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 
 INTERRUPTED = "[interrupted: this call never got a result]"
@@ -72,6 +73,18 @@ def find_unpaired(messages: Sequence[Message]) -> list[str]:
 def find_answered_calls(messages: Sequence[Message]) -> dict[tuple[int, int], ToolCall]:
     """Return the call that each result answers, by the result's message and its place among the parts."""
     return {place: call for place, (_, call) in _Reading(messages).answers.items()}
+
+
+def find_repeated_reads(messages: Sequence[Message]) -> frozenset[tuple[int, int]]:
+    """Return the results that show lines of a file which a later result shows again, by message and place."""
+    calls = find_answered_calls(messages)
+    reads = ((place, find_read(call)) for place, call in calls.items() if not _is_failed(messages, place))
+    return find_repeated((place, read) for place, read in reads if read)
+
+
+def _is_failed(messages: Sequence[Message], place: tuple[int, int]) -> bool:
+    part = messages[place[0]].parts[place[1]]
+    return isinstance(part, ToolResult) and part.failed
 
 
 def mend(messages: Sequence[Message]) -> Mended:
@@ -307,11 +320,18 @@ def _named_call_ids(part: Part, used: set[str], waiting: dict[str, list[str]]) -
     return part
 
 
-def render_left_out(name: str, result: ToolResult) -> str:
-    """Return what stands where an output was."""
+def render_left_out(call: ToolCall | None, result: ToolResult, *, repeated: bool = False) -> str:
+    """Return what stands where the output of a call was: which file and lines, where it was one, and what shows it
+    again. (Some clients refuse to read the same lines of a file that has not changed.) `repeated`: a later output shows
+    it."""
     what = "error" if result.failed else "output"
-    size = f"{len(result.text):,} characters"
-    return f"[{what} of {name or 'a tool'}, {size}, left out; ask for it again if it is needed]"
+    name, size = (call.name if call else "") or "a tool", f"{len(result.text):,} characters"
+    read = find_read(call) if call and not result.failed else None
+    if read and repeated:
+        return f"[{what} of {name}: {read}, {size}, left out; it was read again later]"
+    if read is None or read.by_command:
+        return f"[{what} of {name}, {size}, left out; ask for it again if it is needed]"
+    return f"[{what} of {name}: {read}, {size}, left out; if it is needed, read other lines of it or use cat]"
 
 
 def replace_outputs(message: Message, texts: dict[int, str]) -> Message:

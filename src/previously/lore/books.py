@@ -23,6 +23,9 @@ JsonPath = tuple[str, ...]
 LARGEST_NUMBER = 2**53
 """Larger numbers are not exact in every reader of JSON."""
 
+WORLD_INFO, CHARACTER_BOOK = "world-info", "character-book"
+"""The names of the forms that other programs read."""
+
 OURS = ("extensions", "previously")
 """The object that holds, in other programs' files, what they have no field for."""
 
@@ -37,7 +40,7 @@ class LoreBook:
 
 def parse_book(given: object, name: str = "") -> LoreBook:
     """Return the book in a parsed file; `name` is the file's, and wins over the one inside."""
-    book = _find_book(given)
+    book = find_book(given)
     if isinstance(book, list):
         return LoreBook(name, _parse_list(book, name or "story", _PLAIN, name))
     for key, value, kind in _UNKNOWN_FORMS:
@@ -50,13 +53,22 @@ def parse_book(given: object, name: str = "") -> LoreBook:
         parsed = tuple(_parse_entry(one, f"{prefix}/{uid}", name, _WORLD_INFO) for uid, one in entries.items())
         return LoreBook(name, parsed)
     if isinstance(entries, list):
-        # Only World Info names its keys "key".
-        is_world_info = any(isinstance(one, Mapping) and "key" in one for one in entries)
-        return LoreBook(name, _parse_list(entries, prefix, _WORLD_INFO if is_world_info else _CHARACTER_BOOK, name))
+        fields = _WORLD_INFO if _has_world_info(entries) else _CHARACTER_BOOK
+        return LoreBook(name, _parse_list(entries, prefix, fields, name))
     raise BadInput(f'A book must hold "entries" as an object or a list, not {_describe(entries)}.')
 
 
-def _find_book(given: object) -> Mapping[str, Any] | list[Any]:
+def find_book_form(given: object) -> str:
+    """Return the name of a book's form; empty for a plain list of entries."""
+    book = find_book(given)
+    if isinstance(book, list):
+        return ""
+    entries = book.get("entries")
+    return WORLD_INFO if isinstance(entries, Mapping) or _has_world_info(entries) else CHARACTER_BOOK
+
+
+def find_book(given: object) -> Mapping[str, Any] | list[Any]:
+    """Return the book in a parsed file: alone, or inside a card."""
     if isinstance(given, list):
         return given
     if not isinstance(given, Mapping):
@@ -70,6 +82,11 @@ def _find_book(given: object) -> Mapping[str, Any] | list[Any]:
     if not isinstance(book, Mapping):
         raise BadInput("This character card has no book.")
     return book
+
+
+def _has_world_info(entries: object) -> bool:
+    """Return whether a list holds entries of World Info: nobody else names keys "key"."""
+    return isinstance(entries, list) and any(isinstance(one, Mapping) and "key" in one for one in entries)
 
 
 def _parse_list(given: Sequence[object], prefix: str, fields: Fields, book: str) -> tuple[KeyedEntry, ...]:

@@ -15,8 +15,8 @@ from previously.core.scripts import casefold
 from previously.play.game import Game, describe_person
 
 RUN_WORDS = 8
-"""Words in a row that are taken for the same text. Six were shared by chance when a strong model played twenty turns ("on
-the night of the flood"), seven once, eight never."""
+"""Words in a row that are taken for the same text. Six were shared by chance when a strong model played twenty turns
+("on the night of the flood"), seven once, eight never."""
 
 
 SENTENCE_WORDS = 5

@@ -40,7 +40,7 @@ READ_AT_ONCE = 256
 """Messages that are read at a time to find where turns begin: about fifty turns."""
 
 TAIL_TURNS = 2
-"""Turns that are never folded: so many fit beside a narrator's prompt and memory. What does not fit is folded at once."""
+"""Turns that are never folded: so many fit beside a narrator's prompt and memory."""
 
 DEFAULT_SLOT = "main"
 PREFIX = "play-"

@@ -7,6 +7,7 @@ the same story, and a list that goes back in it is a branch.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -131,6 +132,8 @@ class Tail:
     before: tuple[ClientMessage, ...]
     """The messages of the list that need not be looked at, since they are on the path."""
     before_positions: tuple[int, ...]
+    notes: tuple[tuple[int, ClientMessage], ...] = ()
+    """Notes and files among those, which are not, each with how many messages of the story stand behind it."""
 
 
 def find_tail(client_list: ClientList, hashes: Sequence[int], last: LastList) -> Tail | None:
@@ -142,11 +145,18 @@ def find_tail(client_list: ClientList, hashes: Sequence[int], last: LastList) ->
         return None
     count, end = overlap
     again = min(AROUND, count)
+    start, known = places[count - again], set(places)
+    notes = (
+        (len(places) - bisect_left(places, place), client_list.body[place])
+        for place in range(start)
+        if place not in known
+    )
     return Tail(
         last.positions[end - again],
-        places[count - again],
+        start,
         tuple(client_list.body[place] for place in places[: count - again]),
         last.positions[end - count : end - again],
+        tuple(notes),
     )
 
 
@@ -215,7 +225,8 @@ class Candidate:
 
     def behind(self, tail: Tail) -> Candidate:
         """Return the candidate of a whole list of which only the tail was looked at."""
-        return replace(self, before=tail.before, before_positions=tail.before_positions)
+        shown = replace(self.sorted, notes=(*tail.notes, *self.sorted.notes))
+        return replace(self, sorted=shown, before=tail.before, before_positions=tail.before_positions)
 
     def infer_ask(self, request: ClientRequest, last: LastList | None) -> Ask:
         """Return the purpose of a list, given the branch it belongs to."""

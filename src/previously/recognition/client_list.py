@@ -90,6 +90,12 @@ class ClientList:
         return all(one is not two for one, two in pairwise(roles))
 
     @property
+    def has_files(self) -> bool:
+        """True if the client shows files with every request."""
+        front = (piece.message for piece in self.front if piece.message.role is Role.USER)
+        return bool(self.attached) or any(shows_files(message.text) for message in front)
+
+    @property
     def ends_in_a_reply(self) -> bool:
         """True if there may be a reply to go on with."""
         return bool(self.body) and (self.body[-1].message.role is Role.ASSISTANT or self.is_single)

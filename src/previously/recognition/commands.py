@@ -25,6 +25,8 @@ COMMANDS = {
     "scene": "end the scene here",
     "pin": "TEXT: words that the model is always shown",
     "undo": "take back the newest thing that was done to memory",
+    "fold": "fold now what is due",
+    "folding": "who decides that something is folded; with automatic, ask or off, set it",
     "chapter": "TITLE: close the chapter here",
     "leave": "NAME: who is not there from now on",
     "enter": "NAME: who is there again",

@@ -22,11 +22,13 @@ from typing import TypeVar
 
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
 from previously.core.json_values import clean
+from previously.formats.write_file import write_atomically
 from previously.runtime.clock import time_at
 from previously.runtime.whole_stories import Backup, NameTaken, Whole, WholeStories
 from previously.storage.copy import THIS_FILE
 from previously.storage.spool import Spool
 from previously.storage.store import StoryInfo
+from previously.storage.story_file import read_story_lines, write_story_lines
 
 T = TypeVar("T")
 
@@ -359,6 +361,33 @@ class CopiedStories(ABC):
                 if made.path not in known:
                     await target.note(made)
         return Copies(source.place, target.place, tuple(done))
+
+    async def write_story_file(self, story: str, path: str | Path) -> Whole:
+        """Write a story whole to a text file (see `storage.story_file`), in place of a file that is there."""
+        source, target = self._whole(), Path(path)
+        watch = CopyWatch([], 1, None)
+        with Spool() as spool:
+            whole = await watch.during(source.hand_over(story, spool, watch.step))
+            lines = write_story_lines(story, whole.messages, spool)
+            await watch.during(asyncio.to_thread(write_atomically, target, (line.encode() for line in lines)))
+        return whole
+
+    async def read_story_file(self, path: str | Path, *, name: str | None = None) -> Copied:
+        """Take in the story of such a file, under its own name or another. The same story again changes nothing;
+        another one of that name is refused."""
+        if name is not None:
+            check_name(name)
+        target, watch = self._whole(), CopyWatch([], 1, None)
+        with Spool() as spool:
+            about = await watch.during(asyncio.to_thread(read_story_lines, Path(path), spool))
+            new = name or about.story
+            check_name(new)
+            if new in {info.name for info in await target.all()}:
+                if await _find_digest(target, new, watch) != about.digest:
+                    raise NameTaken(f"{target.place} has another story named {new!r}: give this one another name.")
+                return Copied(new, about.messages, about.digest, Outcome.THERE)
+            await watch.during(target.take_in(new, spool, watch.step))
+        return Copied(new, about.messages, about.digest, Outcome.RESTORED)
 
 
 def check_name(name: str) -> None:

@@ -55,6 +55,20 @@ class Books:
         book = await self._store.read(self._owner, lambda tables: tables.books.get(self._owner, name))
         return [(entry, find_problems(entry)) for entry in parse_kept_book(book.body if book else None, name)]
 
+    async def export_book(self, name: str, to: str, *, card: bytes | None = None) -> bytes:
+        """Return a book as a file of other programs (`world-info` or `character-book`), or with `card` the character
+        card, JSON or PNG, with the book inside."""
+        from previously.formats.write_book import put_into_card, write_book
+        from previously.memory.known import parse_kept_book
+
+        kept = await self._store.read(self._owner, lambda tables: tables.books.get(self._owner, name))
+        if kept is None:
+            raise BadInput(f"There is no book named {name!r}.")
+        book = write_book(to, name, parse_kept_book(kept.body, name), json.loads(kept.body))
+        if card is not None:
+            return put_into_card(card, book)
+        return json.dumps(book, ensure_ascii=False, indent=4).encode()
+
     async def forget_book(self, name: str) -> None:
         """Destroy a book; stories that had it attached have it no more."""
         if not await self._store.forget_book(self._owner, name):

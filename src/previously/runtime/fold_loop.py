@@ -232,17 +232,24 @@ async def fold_cast(store: Store, key: StoryKey, writer: MemoryWriter, rules: Fo
 
 
 async def plan_folds(
-    store: Store, key: StoryKey, writer: MemoryWriter, rules: FoldRules, *, pressed: Pressed, anew: bool = False
+    store: Store,
+    key: StoryKey,
+    writer: MemoryWriter,
+    rules: FoldRules,
+    *,
+    pressed: Pressed,
+    anew: bool = False,
+    once: bool = False,
 ) -> FoldReport:
-    """Return the folds that `fold` would make now, with what each would read; with `anew`, if nothing were folded
-    yet."""
+    """Return the folds that `fold` would make now, with what each would read; with `anew`, if nothing were folded yet;
+    with `once` the next alone."""
     ledger = PlannedLedger(store, key, anew=anew)
 
     async def pressed_from_the_start() -> bool:
         return not ledger.is_begun and await pressed()  # a view of what is only planned cannot be had
 
     loop = _Loop(ledger, RehearsalWriter(writer), replace(rules, review=False))
-    report = await loop.run(pressed_from_the_start, once=False, progress=None)
+    report = await loop.run(pressed_from_the_start, once=once, progress=None)
     return replace(report, folds=tuple(replace(done, status=PLANNED) for done in report.folds))
 
 

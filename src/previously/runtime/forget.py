@@ -21,7 +21,7 @@ from previously.core.path import Span, Splice, Splices, find_position
 from previously.runtime.backup import CopiedStories
 from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
-from previously.runtime.whole_stories import Backup, WholeStories
+from previously.runtime.whole_stories import Whole, WholeStories
 from previously.storage.copy import THIS_FILE
 from previously.storage.store import BranchInfo, Store, StoryInfo, StoryKey, Traces
 from previously.storage.tables import Tables
@@ -175,8 +175,8 @@ class ForgettableStories(CopiedStories):
                 async with self._backup_at(Path(made.path), to_change=deed is _forget_in) as (store, whole):
                     is_there = await deed(store, whole, wanted)
                     noted = await _note_anew(whole) if is_there and deed is _forget_in else None
-                if noted:
-                    await self._whole().note_again(replace(made, stories=noted.stories))
+                if noted is not None:
+                    await self._whole().note_again(replace(made, stories=noted))
                 if is_there:
                     done.append(made.path)
             except (PreviouslyError, OSError):
@@ -239,13 +239,13 @@ async def take_off(store: Store, key: StoryKey, entries: Collection[int], said: 
         await retry_when_moved(partial(change, branch.name))
 
 
-async def _note_anew(whole: WholeStories) -> Backup:
-    """Set right what the backup says of itself, and return it."""
-    (old,) = [made for made in await whole.backups() if made.path == THIS_FILE]
-    stories = [await whole.look(info.name, lambda _: None) for info in await whole.all()]
-    new = replace(old, stories=tuple(stories))
-    await whole.note_again(new)
-    return new
+async def _note_anew(whole: WholeStories) -> tuple[Whole, ...]:
+    """Set right what the backup says of itself, and return it. The copy of a file of an earlier version says nothing."""
+    stories = tuple([await whole.look(info.name, lambda _: None) for info in await whole.all()])
+    for old in await whole.backups():
+        if old.path == THIS_FILE:
+            await whole.note_again(replace(old, stories=stories))
+    return stories
 
 
 def _find_span(branch: BranchInfo, first: int | None, last: int | None) -> Span | None:

@@ -78,7 +78,10 @@ class Proxy:
             on_report=self.metrics.count_folds,
             on_failure=self.metrics.failed_folds.add,
         )
-        commands = Commands(self.memory_of, self.recognising, options.deadline_s, self.turns.absences)
+        self.metrics.to_fold.ask = lambda: self.folds.waiting
+        commands = Commands(
+            self.memory_of, self.recognising, options.deadline_s, self.turns.absences, self.folds, self.turns.views
+        )
         self.passthrough = Passthrough(self.upstream)
         self.chat = Chat(self.upstream, self.turns, self.folds, commands, self.metrics, self.passthrough)
         self.stopping = False
@@ -88,6 +91,10 @@ class Proxy:
 
     def memory_of(self, owner: str) -> Memory:
         return self.memory.sharing(owner)
+
+    def list_notices(self, owner: str, story: Story) -> list[str]:
+        """Return sentences for a person about memory that is missing in a story, or waits."""
+        return [self.turns.absences.describe(owner, story.name), self.folds.describe_folding(owner, story)]
 
     async def _window(self, model: str, key: str | None) -> int | None:
         known = self.options.window_tokens
@@ -209,7 +216,7 @@ def make_routes(proxy: Proxy) -> list[BaseRoute]:
         ),
         _make_route("/v1/{path:path}", proxy.passthrough, "GET", "POST", "PUT", "PATCH", "DELETE"),
         make_metrics_route(proxy.metrics),
-        *make_page_routes(proxy.memory_of, proxy.turns.absences),
+        *make_page_routes(proxy.memory_of, proxy.list_notices),
     ]
 
 

@@ -24,6 +24,9 @@ PATIENCE_S = 5.0
 """Seconds that a story waits for a moment in which nobody waits for an answer: an agent at work asks again as soon as
 it is answered, for hours."""
 
+MOST_ASKING = 512
+"""Stories of which is known that a fold waits; the next turn of a forgotten one finds it out again."""
+
 RETRY_S = 30.0
 """Seconds that a story rests whose fold failed: whatever was wrong, asking at once would find it again."""
 
@@ -49,7 +52,10 @@ class BackgroundFolds:
         self._yields = yields
         self._on_report = on_report
         self._on_failure = on_failure
-        self._waiting: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._waiting: OrderedDict[tuple[str, str], str] = OrderedDict()
+        """Each with who decides that it is folded, where that is not the story's setting."""
+        self._asking: OrderedDict[tuple[str, str], None] = OrderedDict()
+        """Stories in which a fold is due and waits for a person."""
         self._last: dict[str, tuple[str, str | None]] = {}
         """For each owner the model that was last asked for and the key it was asked with; in this memory only."""
         self._open = 0
@@ -58,12 +64,13 @@ class BackgroundFolds:
         self._work = asyncio.Event()
         self._folding: asyncio.Task[FoldReport] | None = None
         self._runner: asyncio.Task[None] | None = None
+        self._looking = False
         self.given_up = 0
 
     @property
     def waiting(self) -> int:
-        """The number of stories that wait to be looked at."""
-        return len(self._waiting)
+        """The number of stories that are looked at, or wait for it."""
+        return len(self._waiting) + self._looking
 
     @contextmanager
     def pause_for(self, owner: str, model: str, key: str | None) -> Iterator[None]:
@@ -81,10 +88,23 @@ class BackgroundFolds:
             if not self._open:
                 self._free.set()
 
-    def add_story(self, owner: str, name: str) -> None:
-        """Look after a story in which something was said."""
-        self._waiting[owner, name] = None
+    def add_story(self, owner: str, name: str, folding: str = "") -> None:
+        """Look after a story in which something was said. `folding` holds in place of the story's setting."""
+        allowed = self._waiting.get((owner, name)) == "automatic"  # a person said so, and it is not done yet
+        self._waiting[owner, name] = folding or ("automatic" if allowed else "")
         self._work.set()
+
+    def is_asking(self, owner: str, name: str) -> bool:
+        """Return whether a fold of a story is due and waits for a person to say so."""
+        return (owner, name) in self._asking
+
+    def describe_folding(self, owner: str, story: Story) -> str:
+        """Return the sentence for a person about what is not folded by itself; empty where all is."""
+        if story.folding == "off":
+            return "Folding is off in this story: what the client sends goes on as it came."
+        if self.is_asking(owner, story.name):
+            return "A fold is due and waits for you: say //fold in the chat."
+        return ""
 
     def start(self) -> None:
         """Begin to look after stories."""
@@ -104,10 +124,13 @@ class BackgroundFolds:
             if not self._waiting:
                 self._work.clear()
                 continue
-            owner, name = next(iter(self._waiting))
-            del self._waiting[owner, name]
-            if not await self._fold(owner, name):
-                self._waiting.setdefault((owner, name))
+            (owner, name), folding = self._waiting.popitem(last=False)
+            self._looking = True
+            try:
+                if not await self._fold(owner, name, folding):
+                    self._waiting.setdefault((owner, name), folding)
+            finally:
+                self._looking = False
 
     async def _wait_until_idle(self) -> None:
         """Wait until nobody has waited for an answer for a while; not for long where a fold holds up nobody."""
@@ -125,11 +148,17 @@ class BackgroundFolds:
         """True if a user may wait for a fold: both use an upstream that works on one request at a time."""
         return self._yields and any(self._facts(model).is_single for model, _ in self._last.values())
 
-    async def _fold(self, owner: str, name: str) -> bool:
-        """Fold a story until nothing is due; False if it was given up for a user."""
+    async def _fold(self, owner: str, name: str, folding: str) -> bool:
+        """Fold a story until nothing is due, where that is not left to a person; False if it was given up for a
+        user."""
         model, key = self._last.get(owner, ("", None))
         try:
             story = await self._open_story(owner, name, model, key)
+            folding = folding or story.folding
+            if folding != "automatic":
+                await self._ask(owner, story, is_off=folding == "off")
+                return True
+            self._asking.pop((owner, name), None)
             while True:
                 if self._yields and not self._free.is_set() and self._facts(model).is_single:
                     return False
@@ -145,16 +174,34 @@ class BackgroundFolds:
                         self._folding.cancel()
                 if self._on_report:
                     self._on_report(report)
+                await _announce(story, report)
                 if not report.folds:
                     return True
         except Exception as error:
             log.warning("A fold failed: %s", type(error).__name__)
             if self._on_failure:
                 self._on_failure()
-            asyncio.get_running_loop().call_later(RETRY_S, self.add_story, owner, name)
+            asyncio.get_running_loop().call_later(RETRY_S, self.add_story, owner, name, folding)
             return True
         finally:
             self._folding = None
+
+    async def _ask(self, owner: str, story: Story, *, is_off: bool) -> None:
+        """Say once that a fold is due in a story in which a person decides."""
+        if is_off or not (await story.plan(once=True)).folds:
+            self._asking.pop((owner, story.name), None)
+        elif not self.is_asking(owner, story.name):
+            self._asking[owner, story.name] = None
+            if len(self._asking) > MOST_ASKING:
+                self._asking.popitem(last=False)
+            log.info("Story %d: a fold is due and waits for //fold", (await story.info()).key.story)
+
+
+async def _announce(story: Story, report: FoldReport) -> None:
+    """Say in the log what was folded: an undo takes each of these back."""
+    for fold in report.made:
+        number = (await story.info()).key.story
+        log.info("Story %d: messages %s were folded (%s, %s)", number, fold.span, fold.kind.value, fold.made_by)
 
 
 def _is_stopping() -> bool:

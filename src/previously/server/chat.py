@@ -96,7 +96,8 @@ class Chat:
                 def make_outgoing() -> Outgoing:
                     body = write_body(request, turn.messages)
                     sent = self._upstream.build_headers(given, caller)
-                    told, query = make_memory_headers(turn), scope["query_string"]
+                    asks = turn.place is not None and self._folds.is_asking(caller.owner, turn.place.name)
+                    told, query = make_memory_headers(turn, asks=asks), scope["query_string"]
                     return Outgoing("POST", interface.path, sent, body, query, request.streams, told, interface.errors)
 
                 first = make_outgoing()
@@ -191,7 +192,7 @@ class Chat:
                 self._metrics.unsaved_answers.add()
                 log.warning("An answer could not be kept")
             if turn.place:
-                self._folds.add_story(turn.place.key.owner, turn.place.name)
+                self._folds.add_story(turn.place.key.owner, turn.place.name, turn.request.folding)
 
         task = asyncio.create_task(keep())
         self._keeping.add(task)
@@ -220,13 +221,18 @@ class Chat:
             await asyncio.wait(waiting, timeout=max(0.0, end - time.monotonic()))
 
 
-def make_memory_headers(turn: ChatTurn) -> list[Header]:
+def make_memory_headers(turn: ChatTurn, *, asks: bool = False) -> list[Header]:
+    """Return what a response says of memory; `asks`: a fold is due and waits for a person."""
     if turn.unsaved or turn.degraded:
         state = b"unsaved" if turn.unsaved else b"degraded"
+    elif turn.folding_off and turn.place:
+        state = b"off; reason=folding-off"
     elif turn.without_room:
         state = b"off; reason=no-room"
+    elif turn.place:
+        state = b"on; fold=waiting" if asks else b"on"
     else:
-        state = b"on" if turn.place else b"off"
+        state = b"off"
     story = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
     return [(b"x-previously-memory", state), *story]
 

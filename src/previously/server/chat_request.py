@@ -22,6 +22,7 @@ from previously.core.json_values import kind, parse_json
 from previously.core.messages import Draft, Message, Role, ToolCall, ToolResult, clean_draft
 from previously.core.recent_values import RecentValues
 from previously.folds.conversation.pins import read_user_words
+from previously.presets import CHOICES
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
 from previously.recognition.client_marks import ChatNames, find_project, is_nudge, is_side_task, shows_files
@@ -107,6 +108,8 @@ class ChatRequest:
     ask: Ask | None
     history: int | None
     """The length of the client's history, where it says so."""
+    folding: str = ""
+    """Who decides that something is folded, where the client says so in place of the story's setting."""
 
     def client_request(self, owner: str) -> ClientRequest:
         """Return what is needed to recognise its story."""
@@ -151,8 +154,11 @@ class ChatRequest:
         return f"{folder}: {words}" if folder and words else words
 
     @property
-    def calls_tools(self) -> bool:
-        """True if the list shows that a tool was called: whoever could call some may still only talk."""
+    def is_work(self) -> bool:
+        """True if the list shows that an agent works: a tool was called (whoever could call some may still only talk),
+        or the client shows files with every request, to be changed by what is answered."""
+        if self.client_list.has_files:
+            return True
         parts = (part for piece in reversed(self.client_list.body) for part in piece.message.parts)
         return any(isinstance(part, ToolCall | ToolResult) for part in parts)
 
@@ -201,6 +207,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         source in SHARED,
         ask,
         _count_history(meta),
+        _find_folding(headers),
     )
 
 
@@ -314,6 +321,13 @@ def _is_said(draft: Draft) -> bool:
 def _count_history(meta: Mapping[str, Any]) -> int | None:
     last = str(meta.get("last_id") or "")
     return int(last) + 1 if last.isascii() and last.isdigit() and len(last) < 10 else None
+
+
+def _find_folding(headers: Mapping[str, str]) -> str:
+    given = headers.get("x-previously-folding", "").strip().lower()
+    if given and given not in CHOICES["folding"]:
+        raise BadInput("X-Previously-Folding must be automatic, ask or off.")
+    return given
 
 
 def _find_answer_tokens(fields: Mapping[str, Any]) -> int | None:

@@ -18,12 +18,21 @@ from previously.recognition.client_list import Ask
 from previously.recognition.commands import COMMANDS, MARK, Command
 from previously.runtime.follow_client import ClientFollower
 from previously.server.absences import Absences
+from previously.server.background_folds import BackgroundFolds
 from previously.server.chat_request import ChatRequest
+from previously.server.upstream_messages import UpstreamViews
 from previously.story.story import Story
 from previously.view.view import Section, View
 
 MOST_LINES = 40
 """The most lines of a list that are told: more than a screen, and nobody reads on in a chat."""
+
+FOLDINGS = {
+    "automatic": "what is due is folded when nobody waits",
+    "ask": "what is due waits for `//fold`",
+    "off": "nothing is folded, and what the client sends goes on as it came",
+}
+"""The settings of folding, in words."""
 
 NO_STORY = "There is no story yet: say something first."
 
@@ -37,9 +46,13 @@ class Commands:
         recognising: ClientFollower,
         deadline_s: float,
         absences: Absences,
+        folds: BackgroundFolds,
+        views: UpstreamViews,
     ) -> None:
         self._memory_of = memory_of
         self._absences = absences
+        self._folds = folds
+        self._views = views
         self._recognising = recognising
         self._deadline_s = deadline_s
 
@@ -65,9 +78,18 @@ class Commands:
         if place is None:
             return NO_STORY
         story = await self._memory_of(owner).story(place.name, create=False)
+        waits = self._folds.describe_folding(owner, story) if command.name == "why" else ""
         if command.name == "why" and (sentence := self._absences.describe(owner, place.name)):
             return sentence
-        return await _ANSWERS[command.name](story, command.argument)
+        if waits and story.folding == "off":
+            return waits  # no view was made
+        if command.name == "fold":
+            self._folds.add_story(owner, place.name, "automatic")
+            return "What is due is folded now; `//why` shows it in the next turn, and `//undo` takes it back."
+        words = await _ANSWERS[command.name](story, command.argument)
+        if command.name == "folding":
+            self._views.forget_settings(owner, place.name)
+        return f"{words}\n{waits}" if waits else words
 
 
 def _as_turn(request: ClientRequest) -> ClientRequest:
@@ -162,7 +184,16 @@ async def _pin(story: Story, text: str) -> str:
 
 
 async def _undo(story: Story, _: str) -> str:
-    return f"Taken back: {await story.undo()}."
+    words = f"Taken back: {await story.undo()}."
+    if story.folding != "automatic":
+        return words
+    return f"{words} A fold that is due is made anew by itself; `//folding ask` leaves that to you."
+
+
+async def _folding(story: Story, mode: str) -> str:
+    if mode:
+        await story.set([f"folding={mode.lower()}"])
+    return f"Folding is {story.folding} in this story: {FOLDINGS[story.folding]}."
 
 
 async def _chapter(story: Story, title: str) -> str:
@@ -190,6 +221,7 @@ _ANSWERS: dict[str, Callable[[Story, str], Awaitable[str]]] = {
     "scene": _scene,
     "pin": _pin,
     "undo": _undo,
+    "folding": _folding,
     "chapter": _chapter,
     "leave": _leave,
     "enter": _enter,

@@ -126,6 +126,7 @@ class Metrics:
         self.fold_calls = CountMetric("previously_fold_calls_total", "Calls to a model for folds.")
         self.failed_folds = CountMetric("previously_failed_folds_total", "Times that folding stopped with an error.")
         self.waiting = Gauge("previously_waiting_turns", "Turns that wait to be remembered.")
+        self.to_fold = Gauge("previously_stories_to_fold", "Stories that are looked at for folds, or wait for it.")
 
     def count_folds(self, report: FoldReport) -> None:
         for done in report.folds:

@@ -28,17 +28,19 @@ from previously.core.messages import Message, Text, Thinking, ToolCall, ToolResu
 from previously.core.path import Span
 from previously.core.patterns import lazy_pattern
 from previously.core.versions import Version
-from previously.server.absences import Absences
 from previously.server.guard import get_caller, make_page_headers
 from previously.server.logs import get_note
 from previously.storage.store import StoryInfo
 from previously.storage.tables import Tables
+from previously.story.story import Story
 from previously.view.view import Item, View
 
 MOST_LOG = 50
 MOST_SHOWN = 200
 """The most versions, and the most items, things left out and messages of a view, that are shown: more would be a page
 of megabytes."""
+
+UNDO = "The newest fold comes first; //undo in the chat takes it back."
 
 STYLE = """
 :root { --ground: #fbfaf7; --ink: #22252b; --faint: #6b7078; --line: #dedbd2; --link: #1c5fa8;
@@ -88,9 +90,9 @@ def render_stories_page(stories: Sequence[tuple[StoryInfo, str]], owner: str) ->
     return _page("Stories", tag("h1", "Stories"), tag("p", "Those of ", tag("bdi", owner), ".", class_="faint"), listed)
 
 
-def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version], absence: str = "") -> str:
+def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version], notices: Sequence[str] = ()) -> str:
     """Return the page of one story: the view that was made of it last, None if none is known, and its versions, the
-    oldest first. `absence` says why its newest turn had no memory."""
+    oldest first. `notices` are sentences about why memory is missing, or waits."""
     about = f"{_counted(info.active.messages, 'message')} on branch "
     about_branches = f", {_counted(info.branches, 'branch', 'branches')} in all."
     name = show_name(info.name)
@@ -99,7 +101,7 @@ def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version]
         tag("p", tag("a", "All stories", href="/")),
         tag("h1", tag("bdi", name)),
         tag("p", about, tag("bdi", info.active.name), about_branches, class_="faint"),
-        *([tag("p", absence)] if absence else []),
+        *(tag("p", notice) for notice in notices if notice),
         tag("h2", "What the model saw last"),
         *(
             _view(view)
@@ -107,6 +109,7 @@ def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version]
             else [tag("p", "No view is known of this story: nothing was asked since it was changed.")]
         ),
         tag("h2", "Log"),
+        *([tag("p", UNDO, class_="faint")] if log else []),
         _log(log),
     )
 
@@ -254,8 +257,11 @@ def _counted(number: int, noun: str, plural: str = "") -> str:
 HEADERS = dict(make_page_headers(STYLE))
 
 
-def make_page_routes(memory_of: Callable[[str], Memory], absences: Absences) -> list[Route]:
-    """Return the routes of the list of stories and of one story. `memory_of` gives the stories of an owner."""
+def make_page_routes(
+    memory_of: Callable[[str], Memory], notices_of: Callable[[str, Story], Sequence[str]]
+) -> list[Route]:
+    """Return the routes of the list of stories and of one story. `memory_of` gives the stories of an owner,
+    `notices_of` sentences about one of them."""
 
     async def stories(request: Request) -> HTMLResponse:
         owner = get_caller(request.scope).owner
@@ -281,8 +287,8 @@ def make_page_routes(memory_of: Callable[[str], Memory], absences: Absences) -> 
                 return _sent(render_message_page("Not found", "There is no such story here."), 404)
             get_note(request.scope).story = wanted
             opened = await memory.story(infos[0].name, create=False)
-            absence = absences.describe(owner, infos[0].name)
-            return _sent(render_story_page(infos[0], await opened.last_view(), await opened.log(), absence))
+            notices = notices_of(owner, opened)
+            return _sent(render_story_page(infos[0], await opened.last_view(), await opened.log(), notices))
         except BadInput:
             return _sent(render_message_page("Not found", "There is no such story here."), 404)  # forgotten meanwhile
         except PreviouslyError:

@@ -71,11 +71,16 @@ class WaitingFile:
                 raise
         self.size += len(data)
 
+    @property
+    def is_gone(self) -> bool:
+        """True if somebody deleted the file: nobody would find what is written to it."""
+        return self._handle is not None and os.fstat(self._handle).st_nlink == 0
+
     def shrink(self) -> None:
         """Take the lines off that are done with: all of them if nothing waits any more, else the file is made anew. A
         crash on the way leaves both, and what is brought in twice changes nothing."""
         lines = b"".join(turn.lines for turn in list(self.turns.values()))
-        if lines and self._handle is not None and self.path is not None:
+        if (lines or self.is_gone) and self._handle is not None and self.path is not None:
             fresh = make_file(self.path.parent)
             try:
                 fresh.add(lines)

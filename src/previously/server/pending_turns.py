@@ -238,7 +238,9 @@ class PendingTurns:
 
     def _add(self, data: bytes, *, sync: bool) -> None:
         own = self._own
-        if own.size > self._most_bytes * WORN_SHARE or not own.turns:
+        if own.is_gone:
+            own.shrink()
+        elif own.size > self._most_bytes * WORN_SHARE or not own.turns:
             waiting = sum(len(turn.lines) for turn in list(own.turns.values()))
             if waiting < own.size * WORN_SHARE:
                 own.shrink()

@@ -36,6 +36,7 @@ from previously.server.upstream_messages import (
     cut_client_list,
     find_budget,
     fit_client_list,
+    list_client_messages,
     write_tools,
 )
 from previously.story.story import Story
@@ -80,6 +81,8 @@ class ChatTurn:
     degraded: bool = False
     without_room: bool = False
     """True if tools and prompts leave no room for memory."""
+    folding_off: bool = False
+    """True if nothing may be left out of what the client sends, also where that is too long for the model."""
     unsaved: bool = False
     """True if nothing has kept what the user said: neither the store nor the pending turns."""
     pending: PendingKey | None = None
@@ -124,7 +127,7 @@ class ChatTurns:
         self.step = asyncio.Lock()
         """Held for the longer steps of a turn that has no place at memory: where many come at once, those who have one
         go on after each step, not after all."""
-        self._views = UpstreamViews(memory_of)
+        self.views = UpstreamViews(memory_of)
         self.absences = Absences()
         self.unsaved = False
         """True from a turn that nothing has kept until one can be kept again."""
@@ -145,9 +148,13 @@ class ChatTurns:
             log.warning("A turn goes on without memory: too many begin at once")
         else:
             await self._begin(turn, known, end, place)
+        turn.folding_off = turn.folding_off or request.folding == "off"
+        if turn.folding_off:
+            turn.messages = list_client_messages(request)
         if turn.degraded:
             async with self.step:
-                turn.messages = cut_client_list(request, budget)
+                if not turn.folding_off:
+                    turn.messages = cut_client_list(request, budget)
                 if turn.place is None:
                     turn.aside = self._start(self._set_aside(turn))
                 await asyncio.sleep(0)
@@ -170,12 +177,15 @@ class ChatTurns:
             async with asyncio.timeout_at(end - time.monotonic() + asyncio.get_running_loop().time()):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    if request.calls_tools and not request.client_list.names.all:
-                        await self._views.set_agent_preset(owner, turn.place.name)
-                    turn.without_room = not await self._show(turn, turn.place, window, budget)
-                else:
+                    if request.is_work and not request.client_list.names.all:
+                        await self.views.set_agent_preset(owner, turn.place.name)
+                    turn.story = await self.views.open_story(owner, turn.place.name, window)
+                    turn.folding_off = (request.folding or turn.story.folding) == "off"
+                    if not turn.folding_off:
+                        turn.without_room = not await self._show(turn, turn.place, window, budget)
+                elif request.folding != "off":
                     beside = await self._recognising.find(request.client_request(owner))
-                    turn.messages = await self._views.make_view_beside(owner, request, beside, known, budget)
+                    turn.messages = await self.views.make_view_beside(owner, request, beside, known, budget)
         except BadInput:
             raise
         except TimeoutError:
@@ -193,6 +203,8 @@ class ChatTurns:
     async def shrink(self, turn: ChatTurn, overflow: Overflow) -> bool:
         """Make what goes upstream anew and smaller, since it was too long for the model; return whether it is smaller
         now. The window that this comes to is the model's from now on."""
+        if turn.folding_off:
+            return False
         request = turn.request
         sent = turn.view.tokens if turn.view else count_sent_tokens(request, turn.messages)
         budget = shrink_budget(request, overflow, sent)
@@ -215,9 +227,9 @@ class ChatTurns:
         self, turn: ChatTurn, place: ClientPlace, window: int, budget: int, *, recalled: bool = True
     ) -> bool:
         """Put the view of a story into a turn; False if there is no room for one."""
-        turn.story = await self._views.open_story(turn.owner, place.name, window)
+        turn.story = await self.views.open_story(turn.owner, place.name, window)
         try:
-            shown = await self._views.make_view(turn.story, turn.owner, turn.request, place, budget, recalled=recalled)
+            shown = await self.views.make_view(turn.story, turn.owner, turn.request, place, budget, recalled=recalled)
         except BudgetTooSmall as error:
             if self.absences.get(turn.owner, place.name) is None:
                 log.warning("Turns of a story go on without memory: %s", error)

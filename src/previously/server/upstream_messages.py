@@ -101,6 +101,10 @@ class UpstreamViews:
         _remember(self._stories, (owner, name), (story, window, now))
         return story
 
+    def forget_settings(self, owner: str, name: str) -> None:
+        """Read the settings of a story anew with its next turn, since they were changed."""
+        self._stories.pop((owner, name), None)
+
     async def set_agent_preset(self, owner: str, name: str) -> None:
         """Give a story whose client calls tools the preset of agents, unless one was chosen."""
         if (owner, name) in self._agents:
@@ -109,7 +113,7 @@ class UpstreamViews:
         story = await memory.story(name, create=False)
         if not memory.has_set("preset") and "preset" not in await story.settings():
             await story.set(["preset=agent"])
-            self._stories.pop((owner, name), None)
+            self.forget_settings(owner, name)
         _remember(self._agents, (owner, name), None)
 
     async def make_view(
@@ -139,6 +143,8 @@ class UpstreamViews:
         as much of the client's list as there is room for in a window that is known."""
         if place:
             story = await self.open_story(owner, place.name)
+            if story.folding == "off" and not request.folding:
+                return list_client_messages(request)
             with suppress(BudgetTooSmall):
                 view = await story.view(budget, furniture=make_furniture(request, place), aside=True)
                 return compose_messages(view, request, place)
@@ -158,11 +164,16 @@ def find_answer_share(request: ChatRequest) -> int:
 
 def fit_client_list(request: ChatRequest, window_tokens: int | None, budget: int) -> list[Raw]:
     """Return the client's list as it came, or cut where the window is known and too small for it."""
-    as_it_came = [request.messages[at] for at in _list_theirs(request)]
+    as_it_came = list_client_messages(request)
     if window_tokens is None:
         return as_it_came
     fits = count_sent_tokens(request, as_it_came) <= window_tokens - window_tokens // RESERVE
     return as_it_came if fits else cut_client_list(request, budget)
+
+
+def list_client_messages(request: ChatRequest) -> list[Raw]:
+    """Return the client's list as it came, without commands to memory and their answers."""
+    return [request.messages[at] for at in _list_theirs(request)]
 
 
 def cut_client_list(request: ChatRequest, budget: int) -> list[Raw]:

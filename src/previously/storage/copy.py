@@ -28,13 +28,12 @@ from operator import itemgetter, lt
 from typing import Any, TypeVar
 
 from previously.core.errors import StoreProblem
-from previously.storage.findings import LOWEST
 from previously.storage.layout import ATTACHED, LISTED, TABLES, WITH_IDS, Column, Table
 from previously.storage.spool import Spool
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.rows import ENTRY_COLUMNS, read_entry
-from previously.storage.tables.session import Row, Session
+from previously.storage.tables.session import LOWEST, Row, Session
 
 CHUNK_ROWS = 500
 CHUNK_BYTES = 2_000_000

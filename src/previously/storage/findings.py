@@ -16,9 +16,6 @@ MOST_FAULTS = 100
 ROWS_AT_ONCE = 2_000
 """Rows read and held at a time: messages of some megabytes, so that the memory of a check is flat."""
 
-LOWEST = -(2**63)
-"""The lowest number that a database takes: reading in the order of ids begins here."""
-
 Told = Callable[[str, int], None]
 """Called on the way with the story that is being looked at and how many rows were looked at until now, in all; by the
 thread that reads."""

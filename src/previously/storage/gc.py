@@ -20,11 +20,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from previously.core.errors import StoreProblem
-from previously.storage.findings import LOWEST, Garbage
+from previously.storage.findings import Garbage
 from previously.storage.tables import Tables
 from previously.storage.tables.index_state import delete_entries
 from previously.storage.tables.records import StoryKey
-from previously.storage.tables.session import Session
+from previously.storage.tables.session import LOWEST, Session
 from previously.storage.tables.stories import read_story_rows
 from previously.storage.verify_paths import LineMap, LineRow
 
@@ -166,7 +166,7 @@ class Holders:
         later: nobody has ever seen it."""
         last = (LOWEST, LOWEST)
         while rows := self._session.rows("entries_of_nodes", {**self._asked, "parent": last[0], "entry": last[1]}):
-            self._entries.extend(entry for _, entry in rows)
+            self._entries.extend(entry for _, entry, _ in rows)
             last = rows[-1][0], rows[-1][1]
             yield
         self._entries = array("q", sorted(self._entries))

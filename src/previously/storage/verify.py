@@ -13,14 +13,14 @@ from array import array
 from itertools import groupby, islice
 
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
-from previously.storage.findings import LOWEST, ROWS_AT_ONCE, Findings
+from previously.storage.findings import ROWS_AT_ONCE, Findings
 from previously.storage.gc import count_garbage, count_old_leases
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.damage import Damaged
 from previously.storage.tables.index_state import read_state
 from previously.storage.tables.records import NO_NODE, StoryKey
 from previously.storage.tables.rows import decode_entry
-from previously.storage.tables.session import Row, Session
+from previously.storage.tables.session import LOWEST, Row, Session
 from previously.storage.tables.stories import BranchRow, StoryRow, read_story_rows
 from previously.storage.verify_memory import CoverCheck, check_marks, check_versions
 from previously.storage.verify_paths import LineMap, check_paths

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from previously.storage.findings import LOWEST, ROWS_AT_ONCE, Findings
+from previously.storage.findings import ROWS_AT_ONCE, Findings
 from previously.storage.tables.paths import Segment
 from previously.storage.tables.records import NO_NODE, StoryKey
-from previously.storage.tables.session import Row, Session
+from previously.storage.tables.session import LOWEST, Row, Session
 from previously.storage.tables.stories import BranchRow
 
 

@@ -20,6 +20,7 @@ from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess, StoryChange
+from previously.story.export import StoryExport
 from previously.story.history import History
 from previously.story.lore_edits import LoreEdits
 from previously.story.memory_edits import MemoryEdits
@@ -70,6 +71,7 @@ class Story:
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
         self._turns = Turns(self._access)
+        self._export = StoryExport(self._access, info.name, self._transcript, self._texts, self._lore, self._state)
 
     @property
     def memory_mark(self) -> str:
@@ -189,6 +191,9 @@ class Story:
     withdraw_wish = _of_state(ThreadsState.withdraw_wish)
     people = _of_state(ThreadsState.people)
 
+    _of_export = _From[StoryExport](lambda story: story._export)
+    export = _of_export(StoryExport.export)
+
     async def settings(self) -> dict[str, Any]:
         """Return the story's own settings, as `set` keeps them."""
         return dict(self._access.settings.own)
@@ -226,13 +231,18 @@ class Story:
         """Tell each character what they have witnessed since, all at the same time; all else that is due waits."""
         return await fold_cast(self._access.store, self._access.key, self._writer, self._access.rules)
 
-    async def plan(self, *, anew: bool = False) -> FoldReport:
-        """Return what `fold` would do, or with `anew` what `rebuild` would, without doing it. Later folds assume texts
-        of their target length."""
+    @property
+    def folding(self) -> str:
+        """Return who decides that a proxy folds: `automatic`, `ask` or `off`."""
+        return self._access.settings.in_force.folding
+
+    async def plan(self, *, anew: bool = False, once: bool = False) -> FoldReport:
+        """Return what `fold` would do, or with `anew` what `rebuild` would, without doing it; with `once` the next span
+        alone. Later folds assume texts of their target length."""
         return await retry_when_moved(
             lambda: plan_folds(
                 self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
-                anew=anew,
+                anew=anew, once=once,
             )
         )  # fmt: skip
 

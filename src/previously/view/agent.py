@@ -11,7 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, ToolResult
-from previously.core.pairing import cap_outputs, find_answered_calls, find_units, render_left_out, replace_outputs
+from previously.core.pairing import (
+    cap_outputs,
+    find_answered_calls,
+    find_repeated_reads,
+    find_units,
+    render_left_out,
+    replace_outputs,
+)
 from previously.core.path import OnPath
 from previously.core.tokens import Counter
 from previously.view.tail import count_tokens
@@ -48,6 +55,9 @@ class Trim:
     """Those from this position to `whole_from` are no notes: there was room for a part of them."""
     cut_characters: int = 0
     """The characters that those have together."""
+    repeated: tuple[tuple[int, int], ...] = ()
+    """Outputs, by position and place, that are notes wherever they stand: a later one shows the same lines of a
+    file."""
 
     @property
     def noted_before(self) -> int:
@@ -102,20 +112,29 @@ def fill_with_outputs(trim: Trim, needed: Sequence[UnitCost], older: Sequence[Un
     return replace(trim, whole_from=whole_from), first
 
 
+def find_repeated_outputs(items: Sequence[OnPath]) -> tuple[tuple[int, int], ...]:
+    """Return the outputs that a later one shows again, but for the newest messages that belong together: they were just
+    asked for."""
+    messages = [item.entry.message for item in items]
+    newest = find_units(messages)[-1].start if messages else 0
+    places = sorted(place for place in find_repeated_reads(messages) if place[0] < newest)
+    return tuple((items[at].position, place) for at, place in places)
+
+
 def trim_outputs(items: Sequence[OnPath], trim: Trim, counter: Counter) -> list[OnPath]:
     """Return the messages, with as much of their outputs as is shown."""
     if trim == WHOLE:
         return list(items)
     messages = [item.entry.message for item in items]
-    names = {place: call.name for place, call in find_answered_calls(messages).items()}
-    caps = _find_caps(items, trim)
+    calls = find_answered_calls(messages)
+    caps, repeated = _find_caps(items, trim), frozenset(trim.repeated)
     shown: list[OnPath] = []
     for at, item in enumerate(items):
         message = item.entry.message
         notes = {
-            place: render_left_out(names.get((at, place), ""), part)
+            place: render_left_out(calls.get((at, place)), part, repeated=(item.position, place) in repeated)
             for place, part in enumerate(message.parts)
-            if item.position < trim.noted_before
+            if (item.position < trim.noted_before or (item.position, place) in repeated)
             and isinstance(part, ToolResult)
             and counter.tokens(part.text) >= LEAST_TOKENS
         }

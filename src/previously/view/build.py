@@ -24,6 +24,7 @@ from previously.view.agent import (
     WHOLE,
     Trim,
     fill_with_outputs,
+    find_repeated_outputs,
     list_costs,
     plan_trim,
     trim_outputs,
@@ -70,8 +71,9 @@ FILLINGS = 3
 """Rounds in which room that quotations gave up is filled again: after the third a line or two is left."""
 
 GROWTH_SHARE = 5
-"""A fifth of the budget stays free beyond the tail's ceiling where an epoch goes on: so long may memory take to catch
-up with the tail before the front has to change."""
+"""A fifth of the budget stays free where an epoch follows another, for the tail to grow before the front has to change:
+about nine turns at 8,000 tokens. With less the front changes too often, with more the room stays empty
+(`docs/decisions/0024`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +270,7 @@ class _Builder:
         needed = tail.count_tokens(shown, counter)
         growth = 0
         if ended != FIRST_VIEW:  # whoever goes on needs room for the tail to grow
-            growth = max(0, asked.ceiling_tokens - needed) + asked.budget_tokens // GROWTH_SHARE
+            growth = asked.budget_tokens // GROWTH_SHARE
         floor = self._floor(least, trim, needed) if ended == FIRST_VIEW and fills_room(asked) else needed
         chosen, memories, cut = self._shared(self._lines(shown), units, floor, growth)
         room = self._room(memories)
@@ -284,13 +286,15 @@ class _Builder:
         begins = Epoch(first, tuple(memories), tuple(cut), digest, written, counter.name, trim, pinned)
         if len(kept) < len(shown) or not fills_room(asked):
             return begins
-        return self._filled(begins, chosen, room - needed - self.volatile - growth, floor - needed)
+        free = max(self.volatile, growth)  # what is recalled now and then may take room that the tail has not reached
+        return self._filled(begins, chosen, room - needed - free, floor - needed)
 
     def _begin_work(self, least: int) -> Epoch:
         """Return a new epoch for an agent: its tail has all the room that memory leaves, but for some to grow."""
         asked, counter = self.asked, self.counter
         newest = self.units_from(0, self.trim)[-1:]
-        trim = replace(self.trim, whole_from=newest[0][0].position if newest else 0)
+        once = replace(self.trim, repeated=find_repeated_outputs(self.newest))
+        trim = replace(once, whole_from=newest[0][0].position if newest else 0)
         units = self.units_from(least, trim)
         shown = [item for unit in units for item in unit]
         needed = tail.count_tokens(shown, counter)
@@ -305,9 +309,9 @@ class _Builder:
             kept = tail.fill_tail(units, room - free, counter)
             begins = first = kept[0].position if kept else begins
         else:
-            whole = self.units_from(0, self.trim)
+            whole = self.units_from(0, once)
             costs = [list_costs(some, whole, counter) for some in (units, self.units_before(begins, trim))]
-            trim, filled = fill_with_outputs(self.trim, costs[0], costs[1], room - free)
+            trim, filled = fill_with_outputs(once, costs[0], costs[1], room - free)
             first = min(begins, filled)
         digest, written = digest_memories(self.memories), digest_hand_written(self.memories)
         pinned = self.request.position if self.request and self.request.position < first else None

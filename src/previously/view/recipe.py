@@ -173,7 +173,8 @@ def _parse_epoch(values: dict[str, Any]) -> Epoch:
         for one in values.pop("memories")
     )
     cut = tuple(LeftOut(one["what"], Reason(one["reason"]), _parse_span(one["span"])) for one in values.pop("cut"))
-    trim = Trim(**values.pop("trim", {}))
+    trimmed = values.pop("trim", {})
+    trim = Trim(**{**trimmed, "repeated": tuple(tuple(place) for place in trimmed.get("repeated", ()))})
     return Epoch(memories=memories, cut=cut, trim=trim, **values)
 
 

@@ -14,12 +14,13 @@ import pytest
 
 from previously import BadInput, Draft, Memory, StoreProblem, message
 from previously.app import mend_file
-from previously.storage.sqlite import file, page_checksums
+from previously.storage.sqlite import earlier_copy, file, page_checksums, wal_frames
 from previously.storage.sqlite.connections import SqliteDatabase
 from previously.storage.tables import Tables
 from tests.contract.storage.postgres_server import shared_server
-from tests.crash.flipping_bits import find_last_change
+from tests.crash.flipping_bits import FRAME_HEADER, PAGE, WAL_HEADER, find_last_change
 
+SECTOR = 512
 RESERVED_AT = 20
 """Where a file says how much of each page is reserved."""
 
@@ -237,6 +238,71 @@ async def test_a_wal_that_is_damaged_before_its_last_change_is_refused(place: Pa
     await memory.close()
 
 
+def find_damages(wal: bytes) -> list[bytes]:
+    """Return logs with damage before their last change: each sector gone, and single bits where the structure lies."""
+    last, step = find_last_change(wal), FRAME_HEADER + PAGE
+    places = range(WAL_HEADER, last, step)
+    ends = [place for place in places if wal[place + 4 : place + 8] != bytes(4)]
+    spans = [(start, wal[start : start + SECTOR], bytes(SECTOR)) for start in range(0, last - SECTOR, SECTOR)]
+    for at in (*range(WAL_HEADER), *(end + byte for end in ends for byte in range(FRAME_HEADER))):
+        spans += [(at, wal[at : at + 1], bytes([wal[at] ^ 1 << bit])) for bit in range(0, 8, 3)]
+    return [wal[:at] + new + wal[at + len(new) :] for at, old, new in spans if old != new]
+
+
+async def test_damage_before_the_last_change_of_a_log_is_never_taken_for_a_crash(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever takes it for one forgets changes that were on disk."""
+    monkeypatch.setattr(wal_frames, "PAUSE_S", 0)
+    memory = await Memory.open(place)
+    for number in range(3):
+        await (await memory.story("another")).add("user", f"Late {number}.")
+    wal, database = read(tmp_path / "stories.db-wal"), read(place)
+    await memory.close()
+    path = tmp_path / "left.db"
+    log = path.with_name("left.db-wal")
+    damages = find_damages(wal)
+    for damaged in damages:
+        path.write_bytes(database)
+        log.write_bytes(damaged)
+        with closing(page_checksums.connect(str(path))) as connection:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            assert connection.execute("SELECT count(*) FROM migration").get
+            with pytest.raises(StoreProblem, match="changes were written behind the damage"):
+                wal_frames.check_wal(connection, str(path))
+        assert (read(path), read(log)) == (database, damaged), "it is left as it is"
+        log.with_name("left.db-shm").unlink(missing_ok=True)
+    assert len(damages) > 300
+
+
+@pytest.mark.parametrize("part", [False, True], ids=["all", "part"])
+async def test_verify_looks_at_a_page_as_soon_as_it_is_read_from_the_file(place: Path, part: bool) -> None:
+    """Of a log that is in the file, all or in part, SQLite reads no more than what is not."""
+    memory = await Memory.open(place)
+    await write_story(memory, "late", 20)
+    with (
+        closing(page_checksums.connect(str(place))) as reader,
+        closing(page_checksums.connect(str(place))) as other,
+    ):
+        reader.execute("BEGIN; SELECT count(*) FROM entry")
+        await write_story(memory, "later", 3)
+        if not part:
+            reader.execute("COMMIT")
+        assert other.execute("SELECT count(*) FROM entry").get
+        logged, in_file = other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        assert in_file > 0 and (in_file < logged) is part
+        start = read(place).rindex(b"Message 3: ")
+        with place.open("r+b") as changed:
+            changed.seek(start)
+            changed.write(b"Massage")
+        async with await Memory.open(place) as beside:
+            with pytest.raises(StoreProblem, match="checksum"):
+                await (await beside.story("late")).messages()
+            assert len(await (await beside.story("later")).messages()) == 3
+            assert "does not have its checksum" in str((await beside.verify()).faults)
+    await memory.close()
+
+
 async def test_a_log_that_was_being_begun_anew_is_not_damaged(place: Path, tmp_path: Path) -> None:
     """SQLite writes a new header over the old one once all changes are in the file. The power may go half way, and what
     SQLite writes after that has the salt of the old changes behind it."""
@@ -284,7 +350,7 @@ async def test_a_file_that_another_program_wrote_can_be_taken_as_it_is(place: Pa
     async with await Memory.open(left / "stories.db") as memory:
         assert [item.entry.message.text for item in await (await memory.story("tale")).messages()][-1] == "Late."
         assert (await memory.verify()).clean
-    assert read_mode(kept) == page_checksums.OWN_MODE
+    assert read_mode(kept) == earlier_copy.OWN_MODE
     with pytest.raises(StoreProblem, match="earlier time"):
         mend_file(left / "stories.db")
 

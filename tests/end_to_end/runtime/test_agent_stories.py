@@ -92,7 +92,7 @@ def test_a_run_of_one_turn_keeps_its_request_however_long_it_is(story: BlockingS
         story.fold()
         view = story.view(BUDGET)
         check(view, "do not restart the server")
-        notes += any("left out; ask for it again" in str(one.parts) for one in view.messages)
+        notes += any("characters, left out; " in str(one.parts) for one in view.messages)
     assert notes > steps // 6, "outputs become notes before messages go"
     brief = story.brief()
     assert brief is not None
@@ -147,6 +147,22 @@ def test_what_the_model_saw_can_be_shown_again(story: BlockingStory) -> None:
 
 
 @pytest.mark.random
+def test_files_read_again_and_again_are_shown_once_and_so_they_are_later(story: BlockingStory) -> None:
+    story.add("user", "Mend the parts, and do not restart the server.")
+    for number in range(30):
+        read, result = step(number % 3, 100)
+        story.add_drafts([read, result])
+    view = story.view(BUDGET)
+    check(view, "do not restart the server")
+    outputs = [part.text for said in view.messages for part in said.parts if isinstance(part, ToolResult)]
+    assert [text[:7] for text in outputs[-3:]] == ["part 0:", "part 1:", "part 2:"]
+    assert len(outputs) == 30
+    assert all(text.endswith("left out; it was read again later]") for text in outputs[:-3])
+    last = story.last_view()
+    assert last is not None and last.as_shown
+    assert last.messages == view.messages
+
+
 def test_a_fold_never_ends_between_a_call_and_its_result(story: BlockingStory) -> None:
     chance = random.Random(3)
     story.add("user", "Request 0.")

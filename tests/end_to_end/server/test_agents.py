@@ -61,9 +61,7 @@ async def test_what_takes_more_than_a_window_of_work_is_never_forgotten(dialect:
         assert all(holds(request, message) for request in rig.upstream.requests)
         shown = sent_list(rig.upstream.requests[-1])
         assert len(shown) < 100, "the oldest calls are no longer shown"
-        noted = [
-            request for request in rig.upstream.requests if "left out; ask for it again" in json.dumps(request.json)
-        ]
+        noted = [request for request in rig.upstream.requests if "characters, left out; " in json.dumps(request.json)]
         assert noted, "before a fold told of them, of older ones the outputs were not"
         assert "call_58" in json.dumps(shown), "the newest are"
 

@@ -20,6 +20,8 @@ NOTHING_DUE = FoldReport((), "nothing is due")
 class Folding:
     """A story whose one fold takes until it is let go."""
 
+    folding = "automatic"
+
     def __init__(self) -> None:
         self.begun = asyncio.Event()
         self.go = asyncio.Event()

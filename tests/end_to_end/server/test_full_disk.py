@@ -198,6 +198,23 @@ async def test_a_disk_that_turns_read_only(tmp_path: Path) -> None:
         await rig.check_after_stopping()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows moves no file that is open")
+async def test_a_file_that_was_moved_away_takes_no_turn_with_it(tmp_path: Path) -> None:
+    """SQLite would go on writing to it, wherever it is, also where it was deleted."""
+    away = tmp_path / "away.db"
+    async with running_rig(tmp_path) as rig:
+        talk = Talk(rig, "moved")
+        assert (await talk.ask("MOVED: before.")).headers[MEMORY] == "on"
+        rig.proxy.db.rename(away)
+        assert (await talk.ask("MOVED: away.")).headers[MEMORY] == "degraded"
+        assert await memory_state(rig.proxy) == "waiting"
+        away.rename(rig.proxy.db)
+        await rig.keeps("MOVED:", *said_in(talk))
+        await ask_until_on(talk, "MOVED: back again,")
+        await rig.keeps("MOVED:", *said_in(talk))
+        await rig.check_after_stopping()
+
+
 def test_a_file_that_cannot_be_written_is_said_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     db = tmp_path / "stories.db"
     check_writable(str(db))

@@ -13,7 +13,6 @@ from previously.app import Memory
 from previously.core.errors import StoreProblem
 from previously.runtime.writer import BuiltinWriter
 from previously.server import refusals
-from previously.server.absences import Absences
 from previously.server.guard import Guard, GuardRules
 from previously.server.logs import NOTED, RequestLog
 from previously.server.page import make_page_routes
@@ -35,7 +34,7 @@ async def memory(store: VerbStore, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 
 
 def paged(memory: Memory, doors: Doors | None = None) -> Guard:
-    app = Starlette(routes=list(make_page_routes(memory.sharing, Absences())))
+    app = Starlette(routes=list(make_page_routes(memory.sharing, lambda *_: ())))
     return Guard(app, GuardRules.of("127.0.0.1"), (doors or Doors()).callers())
 
 

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -311,3 +312,21 @@ def test_whatever_name_leads_to_a_file_turns_wait_in_one_place(tmp_path: Path) -
     (tmp_path / "real" / "stories.db").touch()
     (tmp_path / "link.db").symlink_to(tmp_path / "real" / "stories.db")
     assert find_pending_folder(str(tmp_path / "link.db")) == find_pending_folder(str(tmp_path / "real" / "stories.db"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows deletes no file that is open")
+async def test_a_folder_that_was_deleted_is_made_anew_with_all_that_waits(tmp_path: Path) -> None:
+    folder = tmp_path / "waiting"
+    pending = PendingTurns(folder, MUCH)
+    await pending.add("ann", asked("one"))
+    shutil.rmtree(folder)
+    await pending.add("ann", asked("two"))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    await pending.close()
+    assert await texts_after_restart(folder) == ["one", "two"]
+    shutil.rmtree(folder)
+    empty = PendingTurns(folder, MUCH)
+    shutil.rmtree(folder)
+    await empty.add("ann", asked("three"))
+    await empty.close()
+    assert await texts_after_restart(folder) == ["three"]

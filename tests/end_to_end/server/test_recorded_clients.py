@@ -14,7 +14,6 @@ from tests.clients import promises
 from tests.clients.agent_model import texts_of
 from tests.clients.agent_run import AgentRun
 from tests.clients.agents import AGENTS
-from tests.clients.faults import mark_fault
 from tests.clients.promises import PROMISES
 from tests.clients.record import FOLDER, load
 from tests.clients.replay import replay
@@ -76,22 +75,25 @@ async def begun(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 
 @pytest.mark.parametrize("promise", EARLY, ids=lambda promise: promise.__name__)
-def test_promises_of_the_first_requests(begun: AgentRun, promise: Promise, request: pytest.FixtureRequest) -> None:
-    mark_fault(request, promise.__name__, request.node.callspec.params["begun"])
+def test_promises_of_the_first_requests(begun: AgentRun, promise: Promise) -> None:
     breaches = promise(begun)
     assert not breaches, f"{len(breaches)}: {breaches[:5]}"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=list(AGENTS))
+SHORT = ("aider", "open_webui")
+"""Clients that talk: each has 27 requests in all."""
+
+LONG = mark_slow(*(name for name in AGENTS if name not in SHORT), reason="sixty requests of each client")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=[*SHORT, *LONG])
 async def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AgentRun]:
     client = request.param
     yield await replay(client, tmp_path_factory.mktemp(client), window=AGENTS[client].window)
 
 
-@pytest.mark.slow(reason="sixty requests of each client through a proxy")
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
-def test_promises_of_both_tasks(whole: AgentRun, promise: Promise, request: pytest.FixtureRequest) -> None:
-    mark_fault(request, promise.__name__, request.node.callspec.params["whole"])
+def test_promises_of_both_tasks(whole: AgentRun, promise: Promise) -> None:
     breaches = promise(whole)
     assert not breaches, f"{len(breaches)}: {breaches[:5]}"
 
@@ -123,18 +125,13 @@ async def compacted(
     ],
     ids=lambda promise: promise.__name__,
 )
-def test_promises_of_a_clients_own_compaction(
-    compacted: AgentRun, promise: Promise, request: pytest.FixtureRequest
-) -> None:
-    client = request.node.callspec.params["compacted"]
-    mark_fault(request, promise.__name__, f"{client}, compacted")
+def test_promises_of_a_clients_own_compaction(compacted: AgentRun, promise: Promise) -> None:
     breaches = promise(compacted)
     assert not breaches, f"{len(breaches)}: {breaches[:5]}"
 
 
 @pytest.mark.parametrize("client", ["opencode", "codex", "aider"])
-async def test_two_projects_are_two_stories(client: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+async def test_two_projects_are_two_stories(client: str, tmp_path: Path) -> None:
     """The same words in two folders and two sessions: what was decided here does not hold there."""
-    mark_fault(request, "two_projects", client)
     run = await replay(client, tmp_path, window=AGENTS[client].window, first=3, project="mill")
     assert len({story for head in run.heads for story in re.findall(rb"x-previously-story: ([^\r\n]*)", head)}) == 2

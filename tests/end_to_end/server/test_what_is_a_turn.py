@@ -7,8 +7,11 @@ from typing import Any
 from urllib.parse import unquote
 
 import httpx
+import pytest
 
 from tests.end_to_end.server.running import Rig, running_rig, stories_with
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 QUESTION = "Which lamp burns longest in the north tower?"
 SYSTEM = {"role": "system", "content": "You keep the light.\n  Working directory: /srv/lighthouse"}
@@ -131,3 +134,25 @@ async def test_nothing_is_cut_where_nobody_knows_the_window(tmp_path: Path) -> N
         answer = await ask(rig, SYSTEM, *story, session="ses_1", tools=tools)
         assert answer.headers["x-previously-memory"] == "off; reason=no-room"
         assert rig.upstream.requests[0].json["messages"] == [SYSTEM, *story]
+
+
+FILES = "I have *added these files to the chat* so you can go ahead and edit them.\n\nlamp.py\n```\nBURNS = 3\n```"
+
+
+@pytest.mark.parametrize("depth", [1, 6, 9, 15])
+@pytest.mark.parametrize("note", [("system", "[Style: short sentences.]"), ("user", FILES)], ids=["note", "files"])
+async def test_what_stands_between_messages_is_there_at_any_depth(
+    note: tuple[str, str], depth: int, shared_rig: Rig
+) -> None:
+    """An author's note, or files that a client shows with every request: they are no part of the story, and the model
+    reads them in their place with every turn."""
+    role, text = note
+    between = [{"role": role, "content": text}, *([assistant("Ok.")] if role == "user" else [])]
+    told = [user(f"Night {depth} at the tower, with {text[:12]}. Who keeps the light?")]
+    for number in range(10):
+        at = max(0, len(told) - depth)
+        listed = [SYSTEM, *told[:at], *between, *told[at:]]
+        answer = await ask(shared_rig, *listed, session=f"{role} {depth}")
+        assert shared_rig.upstream.requests[-1].json["messages"] == listed
+        reply = answer.json()["choices"][0]["message"]["content"]
+        told += [assistant(reply), user(f"And what of lamp {number}, on night {depth}?")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,31 @@ def test_no_line_of_a_model_goes_for_want_of_room_for_ours() -> None:
     noted = kept(BriefFold(ROTATION[2:], most_tokens=alone), written)
     assert parse_brief(noted.text).context[-30:] == lines
     assert estimate_tokens(noted.text) <= alone
+
+
+def test_where_a_model_wrote_too_much_nothing_of_ours_takes_the_room_of_its_lines() -> None:
+    lines = tuple(f"fact number {number} about the rotation" for number in range(30))
+    written = Brief(goal=("Add rotation.",), context=lines)
+    used = frozenset({"open_log", "RotatingWriter"})
+    noted = kept(BriefFold(ROTATION[2:], most_tokens=estimate_tokens(render_brief(written)) - 40, used=used), written)
+    left = parse_brief(noted.text)
+    assert 0 < len(left.context) < 30 and set(left.context) <= set(lines)
+    assert left.files == ()
+    assert any("left out for want of room" in warning for warning in noted.warnings)
+
+
+def test_a_brief_of_as_many_words_as_were_asked_for_fits() -> None:
+    """The words of a brief of a real run, with its paths and code: none of its lines may have to go again."""
+    done = (
+        "Edited line 1475 of `/testbed/src/marshmallow/fields.py`: "
+        "`return int(round(value.total_seconds() / base_unit.total_seconds()))`.",
+        "Ran `python reproduce.py` again: it printed 345.",
+    )
+    for lines in (1, 2, 5, 10):
+        written = render_brief(Brief(goal=("Mend the rounding of `TimeDelta`.",), done=done, context=done * lines))
+        asked = BriefFold(ROTATION, most_tokens=estimate_tokens(written)).build(TEMPLATE)
+        words = re.search(r"At most (\d+) words", asked.system)
+        assert words is not None and int(words[1]) <= max(80, len(written.split()))
 
 
 def test_a_secret_is_no_name() -> None:

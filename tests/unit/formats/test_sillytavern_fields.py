@@ -10,50 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.messages import Attributes, Draft, Message, Role, Text, message
-from previously.formats.sillytavern import KEY, OWN_KEYS, copy_fields, parse_line
+from previously.core.messages import Attributes, Draft, Entry, Message, Role, Text, message
+from previously.formats.sillytavern import parse_line
+from previously.formats.write_sillytavern import ChatLine, write_line
 from tests.unit.formats.test_sillytavern import ANSWER, GREETING, QUESTION
 
 
 def to_sillytavern(draft: Draft) -> dict[str, Any]:
     """Return the line of a draft: as it was read, with what the story has changed since."""
-    message, attributes = draft.message, draft.attributes
-    hidden, at = attributes.hidden, attributes.at
-    fields: dict[str, Any] = dict(attributes.extra.get(KEY, {}))
-    if "mes" not in fields:
-        fields = {"name": None, "is_user": None, "is_system": None, "send_date": None, "mes": None, "extra": {}}
-    fields["mes"] = message.text
-    own = {"name": message.speaker, "is_user": message.role is Role.USER, "is_system": hidden, "send_date": at}
-    for key, value in own.items():
-        if key in fields and fields[key] is None:
-            fields[key] = value
-    swipes, infos = fields.get("swipes"), fields.get("swipe_info")
-    if isinstance(swipes, dict) and "count" in swipes:
-        others = {alternative.attributes.extra[KEY]["swipe_id"]: alternative for alternative in draft.alternatives}
-        texts = _by_place(swipes) | {place: other.message.text for place, other in others.items()}
-        fields["swipes"] = [texts.get(place, message.text) for place in range(swipes["count"])]
-        if isinstance(infos, dict) and "count" in infos:
-            known = {place: _info(other.attributes) for place, other in others.items()} | _by_place(infos)
-            copy = copy_fields(fields)
-            fields["swipe_info"] = [known.get(place, copy) for place in range(infos["count"])]
-    for key in OWN_KEYS:
-        value = fields.get(key)
-        if isinstance(value, dict) and "was" in value:
-            fields[key] = value["was"]
-    if bool(fields.get("is_system")) != hidden:
-        fields["is_system"] = hidden
-    return fields
-
-
-def _by_place(layout: dict[str, Any]) -> dict[int, Any]:
-    return {int(place): value for place, value in layout.get("kept", {}).items()}
-
-
-def _info(attributes: Attributes) -> dict[str, Any]:
-    info = dict(attributes.extra[KEY].get("swipe_info", {}))
-    if "send_date" in info and info["send_date"] is None:
-        info["send_date"] = attributes.at
-    return info
+    shown, *others = [
+        Entry(number, one.message, b"", one.attributes) for number, one in enumerate((draft, *draft.alternatives))
+    ]
+    return write_line(ChatLine(shown, tuple(others)))
 
 
 def written(item: dict[str, Any]) -> str:

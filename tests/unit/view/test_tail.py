@@ -123,6 +123,32 @@ def test_an_agents_view_uses_its_window() -> None:
     assert same == epoch and later.messages[: len(seen.messages)] == seen.messages, "and its front stays"
 
 
+def test_the_newest_read_of_each_file_stays_where_older_reads_of_it_give_way() -> None:
+    """One file is read once, early; another again and again since. By age alone the first would be gone."""
+
+    def read(number: int, name: str) -> tuple[Message, Message]:
+        asked = ToolCall(str(number), "Read", f'{{"file_path": "{name}"}}')
+        return Message(Role.ASSISTANT, (asked,)), result(str(number), f"{number} of {name} " + "def f(): pass " * 150)
+
+    messages = [USER, *read(0, "map.py"), *(said for n in range(1, 9) for said in read(n, "quay.py"))]
+    asked = ViewRequest(2_500, recall_percent=0, for_agent=True, tail_percent=90)
+    seen, epoch = build_view(Material(len(messages), (), (), path(*messages), 4), asked)
+    shown = {
+        part.id: part.text
+        for item in seen.parts.tail
+        for part in item.entry.message.parts
+        if isinstance(part, ToolResult)
+    }
+    assert shown["0"].startswith("0 of map.py"), "the newest read of this file"
+    assert shown["8"].startswith("8 of quay.py"), "and of that one"
+    assert [
+        number for number in map(str, range(1, 8)) if "left out; it was read again later]" not in shown[number]
+    ] == []
+    more = [*messages, call("9"), result("9")]
+    later, same = build_view(Material(len(more), (), (), path(*more), 4), asked, epoch)
+    assert same == epoch and later.messages[: len(seen.messages)] == seen.messages, "and its front stays"
+
+
 def test_a_note_stands_before_as_many_messages_as_the_client_had_behind_it() -> None:
     said = [message("user", "one"), message("assistant", "two"), message("user", "three")]
     notes = ((1, message("system", "before three")), (0, message("system", "behind")), (9, message("system", "first")))

@@ -31,7 +31,7 @@ _READ = 12_000
 _FENCE = lazy_pattern(r"```[^`]*(?:```|\Z)")
 _HEADS = lazy_pattern(r"^\s*(?:#{1,6}\s+|\*\*[^*\n]{1,60}\*\*:?\s*$)")
 _OPENING = lazy_pattern(
-    r"(?:(?:great|perfect|excellent|good|ok(?:ay)?|alright|done|wonderful|nice|ah|hmm|oh no|gut|super)[!.,:]+\s+|"
+    r"\A(?:(?:great|perfect|excellent|good|ok(?:ay)?|alright|done|wonderful|nice|ah|hmm|oh no|gut|super)[!.,:]+\s+|"
     r"now,\s+|so,\s+)+",
     re.I,
 )

@@ -19,8 +19,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from previously.core.errors import BadInput
-from previously.core.messages import Message, ToolResult
-from previously.core.pairing import find_answered_calls, render_left_out, replace_outputs
+from previously.core.messages import Message, ToolCall, ToolResult
+from previously.core.pairing import find_answered_calls, find_repeated_reads, render_left_out, replace_outputs
 from previously.core.tokens import Counter
 
 TAIL_PERCENT, LEAST_TAIL_TOKENS, MOST_TAIL_TOKENS = 25, 2_000, 15_000
@@ -183,40 +183,46 @@ class Output:
     tokens: int
     frees: int
     """The tokens that leaving it out frees."""
+    repeated: bool = False
+    """True if it shows lines of a file that a later output shows again."""
 
 
 def find_outputs(
     messages: Sequence[Message], counter: Counter, protected: Collection[str] = frozenset()
 ) -> list[Output]:
     """Every tool output that is worth leaving out, oldest first; those of protected tools are not."""
-    names = {place: call.name for place, call in find_answered_calls(messages).items()}
+    calls = find_answered_calls(messages)
+    repeated = find_repeated_reads(messages)
     kept_tools = {name.casefold() for name in protected}
     outputs: list[Output] = []
     for at, message in enumerate(messages):
-        by_id: dict[str, list[tuple[str, ToolResult]]] = {}
+        by_id: dict[str, list[tuple[ToolCall | None, ToolResult]]] = {}
+        again: set[str] = set()
         for place, part in enumerate(message.parts):
             if isinstance(part, ToolResult):
-                by_id.setdefault(part.id, []).append((names.get((at, place), ""), part))
+                by_id.setdefault(part.id, []).append((calls.get((at, place)), part))
+                again |= {part.id} if (at, place) in repeated else set()
         for call_id, given in by_id.items():
             tokens = sum(counter.tokens(result.text) for _, result in given)
-            if tokens < LEAST_WORTH_TOKENS or any(name.casefold() in kept_tools for name, _ in given):
+            if tokens < LEAST_WORTH_TOKENS or any(call and call.name.casefold() in kept_tools for call, _ in given):
                 continue
-            frees = tokens - sum(counter.tokens(render_left_out(name, result)) for name, result in given)
+            frees = tokens - sum(counter.tokens(render_left_out(call, result)) for call, result in given)
             if frees >= LEAST_WORTH_TOKENS:
-                outputs.append(Output(at, call_id, tokens, frees))
+                outputs.append(Output(at, call_id, tokens, frees, repeated=call_id in again))
     return outputs
 
 
 def choose_old_outputs(
     outputs: Sequence[Output], keep_tokens: int, least_tokens: int, newest_from: int
 ) -> list[Output]:
-    """The outputs older than the newest so many tokens; none where that frees too little. Messages from `newest_from`
-    on are the newest unit, which is left alone."""
+    """The outputs older than the newest so many tokens, and those that a later one shows again; none where that frees
+    too little. Messages from `newest_from` on are the newest unit, which is left alone."""
     seen = 0
     chosen: list[Output] = []
     for output in reversed(outputs):
-        seen += output.tokens
-        if seen > keep_tokens and output.message < newest_from:
+        goes_first = output.repeated and output.message < newest_from
+        seen += 0 if goes_first else output.tokens
+        if goes_first or (seen > keep_tokens and output.message < newest_from):
             chosen.append(output)
     return chosen[::-1] if chosen and sum(one.frees for one in chosen) >= least_tokens else []
 
@@ -244,12 +250,12 @@ def drop_outputs(messages: Sequence[Message], pruned: Pruned) -> list[Message]:
     """The messages with a note in the place of each output that is left out; all others are the same objects."""
     if not pruned:
         return list(messages)
-    names = {place: call.name for place, call in find_answered_calls(messages).items()}
+    calls, repeated = find_answered_calls(messages), find_repeated_reads(messages)
     return [
         replace_outputs(
             message,
             {
-                place: render_left_out(names.get((at, place), ""), part)
+                place: render_left_out(calls.get((at, place)), part, repeated=(at, place) in repeated)
                 for place, part in enumerate(message.parts)
                 if isinstance(part, ToolResult) and part.id in pruned.get(at, ())
             },

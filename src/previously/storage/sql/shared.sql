@@ -482,7 +482,7 @@ SELECT n.id, n.entry,
 FROM node n WHERE n.story = :story AND n.parent = :parent AND n.owner = :owner
 
 -- name: entries_of_nodes
-SELECT parent, entry FROM node
+SELECT parent, entry, id FROM node
 WHERE story = :story AND (parent, entry) > (:parent, :entry) AND owner = :owner ORDER BY parent, entry LIMIT :most
 
 -- name: moves_after

@@ -12,12 +12,15 @@ IN_MEMORY = ":memory:"
 
 
 class SqliteStore(Store):
-    """Stories in one SQLite file, which several processes may have open, or in this process's memory (`:memory:`)."""
+    """Stories in one SQLite file, which several processes may have open, or in this process's memory (`:memory:`).
+
+    A file of an earlier version is brought up to date. With `version`, it is kept as it was before that one."""
 
     database: SqliteDatabase
 
-    def __init__(self, path: str) -> None:
-        super().__init__(SqliteDatabase(make_memory_uri() if path == IN_MEMORY else path))
+    def __init__(self, path: str, *, version: str = "") -> None:
+        place = make_memory_uri() if path == IN_MEMORY else path
+        super().__init__(SqliteDatabase(place, version=version))
 
 
 __all__ = ["SqliteStore"]

@@ -30,11 +30,11 @@ READERS = 4
 class SqliteDatabase:
     """One file, open in one process."""
 
-    def __init__(self, path: str, *, most_in_group: int = MOST_IN_GROUP) -> None:
+    def __init__(self, path: str, *, most_in_group: int = MOST_IN_GROUP, version: str = "") -> None:
         self._path = path
         self._is_in_memory = path.startswith(IN_MEMORY_URI)
         self._process = os.getpid()
-        self._writer = Writer(SqliteFile(path), most_in_group)
+        self._writer = Writer(SqliteFile(path, version=version), most_in_group)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="previously-reader")
         self._own = threading.local()
         self._files: list[SqliteFile] = []

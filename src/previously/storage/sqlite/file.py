@@ -1,7 +1,7 @@
 """Opening a SQLite file, and asking it named queries.
 
 Owns the connection's settings, the check that a file is ours and not from a newer version, and migrations. A file
-that is refused is left untouched.
+that is refused is left untouched; one of an earlier version is kept as it was, beside what becomes of it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from ctypes import addressof, c_int
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import apsw
 
 from previously.core.errors import StoreProblem
 from previously.storage.queries import load_all_queries, load_migrations
+from previously.storage.sqlite.earlier_copy import find_copy_name, keep_copy
 from previously.storage.sqlite.page_checksums import (
     APPLICATION_ID,
     MIGRATION,
@@ -67,11 +69,12 @@ def make_memory_uri() -> str:
 class SqliteFile:
     """A connection to one file and the named queries asked of it. Used by one thread at a time."""
 
-    def __init__(self, path: str, *, reads_only: bool = False, checks_pages: bool = True) -> None:
+    def __init__(self, path: str, *, reads_only: bool = False, checks_pages: bool = True, version: str = "") -> None:
         if apsw.SQLITE_VERSION_NUMBER < SOUND_SQLITE:
             raise StoreProblem(f"SQLite {apsw.sqlite_lib_version()} can lose data; install apsw 3.51.3 or newer.")
         self._queries = load_all_queries("sqlite")
         self._path, self._reads_only, self._checks_pages = path, reads_only, checks_pages
+        self._version = version
         self._is_file = not path.startswith(IN_MEMORY_URI)
         self.reopen()
 
@@ -92,11 +95,13 @@ class SqliteFile:
                 return
             if self._is_file:
                 check_wal(self._connection, path)
-                self._have_checksums()
-            self._connection.pragma("journal_mode", "wal")
-            self._connection.pragma("synchronous", SYNCHRONOUS)
-            self._connection.pragma("secure_delete", True)  # what is deleted is overwritten
-            self._migrate()
+                if not self._connection.pragma("page_count"):
+                    add_checksums(self._connection)
+            self._bring_up_to_date()
+            if self._is_file and not has_checksums(self._connection):
+                # Only now: an earlier version still reads a file whose migrations failed, and would spoil checksums.
+                add_checksums(self._connection)
+                self._bring_up_to_date()
         except apsw.NotADBError:
             self._leave()
             raise StoreProblem(f"{path} is not a database of Previously, or its beginning is damaged.") from None
@@ -156,7 +161,10 @@ class SqliteFile:
         return self._connection.in_transaction
 
     def begin(self) -> None:
-        """Begin a transaction that writes; waits for other processes."""
+        """Begin a transaction that writes; waits for other processes. `StoreProblem` if the file is not where it was:
+        nobody would find what is written to it."""
+        if self._is_file and _has_moved(self._connection):
+            raise StoreProblem(f"{self._path} was moved or deleted while it was open; put it back, or start anew.")
         self._connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
@@ -208,6 +216,13 @@ class SqliteFile:
         busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
         return not busy
 
+    def renew_log(self) -> None:
+        """Begin the WAL anew where readers let it: else a change that failed, and whose end is in the WAL all the same,
+        could look like one that stands behind damage."""
+        if self._is_file:
+            self.empty_wal()
+            self._connection.set_busy_handler(_wait_for_others)
+
     def damage(self) -> list[str]:
         """Return the faults that SQLite finds, a line each, and the pages that do not have their checksum."""
         try:
@@ -231,28 +246,61 @@ class SqliteFile:
         """Close the file."""
         self._connection.close()
 
-    def _have_checksums(self) -> None:
-        """See to it that pages have checksums: from the first on in a new file, and in one that was made without as
-        soon as nobody else has it open."""
-        if not has_checksums(self._connection):
-            add_checksums(self._connection)
-            self._connection.set_busy_handler(_wait_for_others)
-
-    def _migrate(self) -> None:
-        known = {name for name, _ in load_migrations("sqlite")}
-        if self._connection.pragma("application_id") == APPLICATION_ID and _read_applied(self._connection) == known:
+    def _bring_up_to_date(self) -> None:
+        self._connection.set_busy_handler(_wait_for_others)
+        self._connection.pragma("journal_mode", "wal")
+        self._connection.pragma("synchronous", SYNCHRONOUS)
+        self._connection.pragma("secure_delete", True)  # what is deleted is overwritten
+        if self._connection.pragma("application_id") == APPLICATION_ID and not self._find_lacking():
             return  # nothing to write: a reader may have no right to
-        with self.transaction():
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"
-            )
-            applied = _read_applied(self._connection)
-            for name, statements in load_migrations("sqlite"):
-                if name not in applied and self._can_apply(name):
+        copy = ""
+        try:
+            with self.transaction():
+                self._connection.execute(
+                    "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"
+                )
+                lacking = self._find_lacking()
+                is_old = len(lacking) < len(load_migrations("sqlite")) and list(lacking) != [MIGRATION]
+                if is_old and self._is_file and self._version:
+                    copy = self._copy_as_it_is()
+                for name, statements in lacking.items():
                     self._connection.execute(statements)
                     self._connection.execute("INSERT INTO migration VALUES (?)", (name,))
-            if self._connection.pragma("application_id") != APPLICATION_ID:
-                self._connection.pragma("application_id", APPLICATION_ID)
+                if copy:
+                    self.run("note_copy", {"path": str(Path(copy).absolute())})
+                if self._connection.pragma("application_id") != APPLICATION_ID:
+                    self._connection.pragma("application_id", APPLICATION_ID)
+        except BaseException:
+            if copy:
+                Path(copy).unlink(missing_ok=True)  # the file is as it was
+            raise
+        if copy:
+            _tell(f"{self._path} was made by an earlier version and is up to date now; it is kept as it was in {copy}.")
+
+    def _find_lacking(self) -> dict[str, str]:
+        """The migrations that are to be applied, by name, in their order."""
+        applied = _read_applied(self._connection)
+        return {
+            name: statements
+            for name, statements in load_migrations("sqlite")
+            if name not in applied and self._can_apply(name)
+        }
+
+    def _copy_as_it_is(self) -> str:
+        """Keep the file as it was before the transaction that is begun, and return where."""
+        copy = find_copy_name(self._path, self._version)
+        try:
+            reader = connect(self._path, apsw.SQLITE_OPEN_READONLY)
+            try:
+                keep_copy(reader, copy)
+            finally:
+                reader.close()
+        except (apsw.Error, OSError) as error:
+            raise StoreProblem(
+                f"{self._path} was made by an earlier version and cannot be brought up to date, since the copy that is "
+                f"kept of it before, {copy}, cannot be written: {error}."
+            ) from error
+        return copy
 
     def _can_apply(self, migration: str) -> bool:
         return migration != MIGRATION or not self._is_file or has_checksums(self._connection)
@@ -284,8 +332,21 @@ def _check_ours(connection: apsw.Connection, path: str) -> None:
         raise Damaged(path, "does not say that its pages have checksums")
 
 
+def _has_moved(connection: apsw.Connection) -> bool:
+    moved = c_int()
+    connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, addressof(moved))
+    return bool(moved)
+
+
 def _read_applied(connection: apsw.Connection) -> set[str]:
     return {str(name) for (name,) in connection.execute("SELECT name FROM migration")}
+
+
+def _tell(sentence: str) -> None:
+    """Say something of a store that was opened: without a log to write to, Python prints it to stderr."""
+    from logging import getLogger  # next to nobody needs it
+
+    getLogger("previously.storage").warning("".join(char if char.isprintable() else "�" for char in sentence))
 
 
 def _wait_for_others(tries: int) -> bool:

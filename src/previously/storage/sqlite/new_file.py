@@ -15,7 +15,8 @@ import apsw
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.storage.sqlite import SqliteStore
-from previously.storage.sqlite.page_checksums import OWN_MODE, connect
+from previously.storage.sqlite.earlier_copy import OWN_MODE, sync_file
+from previously.storage.sqlite.page_checksums import connect
 
 BESIDE = ("-wal", "-shm", "-journal")
 """The endings of the files that SQLite keeps beside a database."""
@@ -92,10 +93,10 @@ def _publish(partial: Path, path: Path) -> None:
             connection.pragma("journal_mode", "delete")  # folds the WAL in
         finally:
             connection.close()
-        _sync(partial)
+        sync_file(str(partial))
         _rename(partial, path)
         if os.name == "posix":
-            _sync(path.parent)
+            sync_file(str(path.parent))
     except (apsw.Error, OSError) as error:
         raise StoreProblem(f"{path} cannot be written: {error}.") from error
 
@@ -115,14 +116,6 @@ def _rename(partial: Path, path: Path) -> None:
 
 def _refuse(path: Path) -> BadInput:
     return BadInput(f"{path} is there already, and no backup takes the place of another: choose another name.")
-
-
-def _sync(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _copy(path: Path, copy: Path) -> None:

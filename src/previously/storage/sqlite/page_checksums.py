@@ -7,13 +7,13 @@ damaged if it seems to have none, and versions that know nothing of them refuse 
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 
 import apsw
 
 from previously.core.errors import StoreProblem
+from previously.storage.sqlite.earlier_copy import create_file, keep_copy
 from previously.storage.sqlite.wal_frames import list_logged_pages
 from previously.storage.tables.damage import Damaged
 
@@ -27,9 +27,6 @@ VFS = "cksmvfs"
 
 RESERVED_BYTES = 8
 """The bytes of each page that the extension needs; any other number tells it that there are no checksums."""
-
-OWN_MODE = 0o600
-"""Stories are private: nobody else on the machine reads them, whatever the umask."""
 
 MOST_REWRITTEN_BYTES = 1024 * 1024 * 1024
 """The largest file that is written anew, since all of it is held in memory meanwhile: far more than a person tells in a
@@ -45,7 +42,7 @@ def connect(path: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPE
     """Return a connection that checks and writes checksums, to a file that is its user's alone if it is new."""
     _load()
     if flags & apsw.SQLITE_OPEN_CREATE:
-        _create(path)
+        create_file(path)
     return apsw.Connection(path, flags=flags, vfs=VFS)
 
 
@@ -91,15 +88,9 @@ def accept_pages(path: str) -> str:
         if connection.pragma("integrity_check") != "ok":
             raise StoreProblem(f"SQLite itself finds faults in {path}: bring the stories back from a backup.")
         connection.pragma("journal_mode", "delete")  # only who has the file alone can leave the WAL
-        _create(copy)
-        kept = apsw.Connection(copy)
-        try:
-            with kept.backup("main", connection, "main") as copying:
-                copying.step()
-        finally:
-            kept.close()
+        keep_copy(connection, copy)
         connection.execute("VACUUM")
-    except apsw.Error as error:
+    except (apsw.Error, OSError) as error:
         Path(copy).unlink(missing_ok=True)  # the file is as it was
         raise StoreProblem(f"{path} cannot be mended: {error}.") from error
     finally:
@@ -172,11 +163,3 @@ def _load() -> None:
             reason = "This build of apsw has no `cksumvfs`: install apsw 3.51.3 or newer from its own wheel."
             raise StoreProblem(reason) from error
         apsw.set_default_vfs(default)  # other users of apsw in this process keep theirs
-
-
-def _create(path: str) -> None:
-    """Make the file before SQLite would, which asks the umask who may read it. Files beside it get its mode."""
-    try:
-        os.close(os.open(path.encode(), os.O_CREAT | os.O_EXCL | os.O_RDWR, OWN_MODE))
-    except (OSError, UnicodeEncodeError):
-        return  # it is there, or cannot be made, and SQLite says why

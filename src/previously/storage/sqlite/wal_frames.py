@@ -21,6 +21,9 @@ from previously.storage.tables.damage import Damaged
 
 _HEADER, _FRAME_HEADER = 32, 24
 
+_MAGIC = 0x377F0682
+"""The first word of a WAL. Its last bit says in which order checksums take their bytes."""
+
 LOOKS, PAUSE_S = 4, 0.05
 """Another process that writes meanwhile is found between two steps once, not four times with a pause in between."""
 
@@ -32,13 +35,14 @@ class _Rest(Enum):
 
     NONE = auto()
     TORN = auto()
-    """A change, or a header, that was not written to its end: a kill or a loss of power leaves that."""
+    """A change, or a header, that was not written to its end: a kill, a full disk or a loss of power leaves that."""
     CHANGES = auto()
     """Changes that were on disk."""
 
 
 def check_wal(connection: apsw.Connection, path: str) -> None:
-    """Raise `Damaged` if SQLite leaves out changes of a file's WAL that were on disk.
+    """Raise `Damaged` if SQLite leaves out changes of a file's WAL that were on disk. The caller sets the connection's
+    busy handler anew.
 
     SQLite itself says how far it has read: to open its `-shm` here would drop the locks that this process has on it.
     """
@@ -47,8 +51,10 @@ def check_wal(connection: apsw.Connection, path: str) -> None:
         frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
         rest = _Rest.NONE if frames < 0 else _look_behind(Path(f"{path}-wal"), frames, page_size, reserved)
         if rest is _Rest.TORN:
-            # SQLite writes over it, with the same salt: what is left of it would look like changes behind damage.
-            with suppress(apsw.BusyError):
+            # SQLite writes over it, with the same salt: what is left of it would look like changes behind damage. Where
+            # others are at it, nobody waits for them; where nothing can be written, the stories can still be read.
+            connection.set_busy_handler(None)
+            with suppress(apsw.BusyError, apsw.FullError, apsw.ReadOnlyError):
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         if rest is not _Rest.CHANGES:
             return
@@ -60,11 +66,11 @@ def check_wal(connection: apsw.Connection, path: str) -> None:
 def list_logged_pages(connection: apsw.Connection, path: str) -> set[int]:
     """Return the pages that are read from a file's WAL: what the file itself has of them may be half written."""
     step = _FRAME_HEADER + connection.pragma("page_size")
-    frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    frames, in_file = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     pages = set()
     try:
         with Path(f"{path}-wal").open("rb") as file:
-            for number in range(frames):
+            for number in range(in_file, frames):  # SQLite reads none of those before
                 file.seek(_HEADER + number * step)
                 pages.add(int.from_bytes(file.read(4)))
     except OSError:
@@ -82,21 +88,20 @@ def _look_behind(wal: Path, frames: int, page_size: int, reserved: int) -> _Rest
                 return _Rest.NONE
             order = ">" if header[3] & 1 else "<"  # the last bit of the first word says so
             sums = _add_up(header[:24], order, (0, 0))
-            if sums != struct.unpack(">2I", header[24:]):
+            if int.from_bytes(header[:4]) | 1 != _MAGIC | 1 or sums != struct.unpack(">2I", header[24:]):
                 # SQLite reads nothing. The header was on disk before any change, so it is damaged, or half of a new
                 # one was written over it. That happens only after all changes were brought into the file.
-                return _Rest.TORN if _are_in_file(file, wal, page_size, reserved) else _Rest.CHANGES
+                torn = file.seek(0, os.SEEK_END) < _HEADER + step or _are_in_file(file, wal, page_size, reserved)
+                return _Rest.TORN if torn else _Rest.CHANGES
             if frames:
                 file.seek(_HEADER + (frames - 1) * step)
                 sums = struct.unpack(">2I", file.read(_FRAME_HEADER)[16:])
             start = _HEADER + frames * step
             if _has_whole_change(file, header[16:24], start, step, order, sums):
                 return _Rest.NONE  # the WAL was begun anew, or written on meanwhile: SQLite does not stop at damage
-            commits = _count_commits(file, header[16:24], start, step)
+            return _judge_frames(file, header[16:24], start, step)
     except (OSError, struct.error):
         return _Rest.NONE  # it is gone by now, or shorter: whoever closed the file has brought it in
-    # Each change was on disk before the next one: only the last may be torn.
-    return (_Rest.NONE, _Rest.TORN)[commits] if commits < 2 else _Rest.CHANGES
 
 
 def _has_whole_change(file: BinaryIO, salt: bytes, start: int, step: int, order: str, sums: Sums) -> bool:
@@ -111,20 +116,33 @@ def _has_whole_change(file: BinaryIO, salt: bytes, start: int, step: int, order:
     return False
 
 
-def _count_commits(file: BinaryIO, salt: bytes, start: int, step: int) -> int:
-    """The frames from a place on that end a change and are of the same turn of the WAL."""
-    commits = 0
+def _judge_frames(file: BinaryIO, salt: bytes, start: int, step: int) -> _Rest:
+    """Return the kind of the frames from a place on that are of the same turn of the WAL.
+
+    Each change was on disk before the next one, so only the last may be torn. No change has a page twice, but for its
+    last one: where that seems so, there are two, and the frame that ends the first is damaged.
+    """
+    pages, commits = list[bytes](), 0
     size = file.seek(0, os.SEEK_END)
     for place in range(start, size - step + 1, step):
         file.seek(place)
         frame = file.read(16)
-        commits += frame[8:] == salt and frame[4:8] != bytes(4)
-    return commits
+        if frame[8:] != salt:
+            continue
+        if frame[4:8] != bytes(4):
+            commits += 1
+        elif not commits:
+            pages.append(frame[:4])
+    if commits > 1 or (commits and len(set(pages)) < len(pages)):
+        return _Rest.CHANGES
+    return _Rest.TORN if commits or pages else _Rest.NONE
 
 
 def _are_in_file(file: BinaryIO, wal: Path, page_size: int, reserved: int) -> bool:
-    """Return whether the database has all pages of a WAL whose header cannot be read, up to its last change. Reserved
-    bytes are not compared: a page gets its checksum when it is written to the database."""
+    """Return whether a WAL whose header cannot be read has changes, and the database all their pages.
+
+    Reserved bytes are not compared: a page gets its checksum when it is written to the database.
+    """
     newest, waiting, page_count = dict[int, bytes](), dict[int, bytes](), 0
     step, compared = _FRAME_HEADER + page_size, page_size - reserved
     file.seek(_HEADER)
@@ -140,7 +158,7 @@ def _are_in_file(file: BinaryIO, wal: Path, page_size: int, reserved: int) -> bo
     path = str(wal).removesuffix("-wal")
     database = apsw.VFSFile("", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
     try:
-        return all(
+        return bool(newest) and all(
             database.xRead(compared, (number - 1) * page_size) == page
             for number, page in newest.items()
             if number <= page_count

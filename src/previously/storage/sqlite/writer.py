@@ -81,6 +81,8 @@ class Writer:
         self._queue: SimpleQueue[WriterJob | None] = SimpleQueue()
         self._is_usable = True
         """The connection can begin a transaction, as far as anybody knows."""
+        self._has_failed = False
+        """A transaction failed, and the WAL may hold some of it."""
         self._last_group = 1
         self._last_commit_s = 0.0
         self._thread = threading.Thread(target=self._run, name="previously-writer", daemon=True)
@@ -118,6 +120,9 @@ class Writer:
             if not self._is_usable:
                 self._file.reopen()
                 self._is_usable = True
+            if self._has_failed:
+                self._file.renew_log()
+                self._has_failed = False
             self._file.begin()
             while job is not None:
                 group.append(job)
@@ -127,6 +132,7 @@ class Writer:
             self._file.commit()
             self._last_group, self._last_commit_s = len(group), time.monotonic() - began
         except Exception as error:  # whatever it is, nobody may wait for ever
+            self._has_failed |= bool(group)
             self._give_up()
             self._keep_apart(group or [first], error)
             return

@@ -8,17 +8,19 @@ line, written in small transactions while readers still see the old one, and pub
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from previously.core.align import KnownEntry
+from previously.core.messages import Entry
 from previously.core.path import OnPath
 from previously.core.recent_values import RecentValues
 from previously.storage.tables.damage import Damaged, expect_row
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.rows import read_entry, read_known
-from previously.storage.tables.session import Row, Session
+from previously.storage.tables.session import LOWEST, Row, Session
 from previously.storage.tables.stories import BranchRow
 
 
@@ -132,6 +134,44 @@ class PathReader:
         values = {**key.values, "parent": parent}
         return [_read_on_path(row) for row in self._session.rows("node_siblings", values)]
 
+    def beside(self, key: StoryKey, entries: Iterable[Entry]) -> dict[int, list[Entry]]:
+        """Return the swipes of these entries, by entry: what was put at the same place after the same messages, at
+        first, and is no earlier form of it. The oldest first."""
+        origins = self._find_origins(key)
+        crowds: dict[int, int] = Counter(parent for _, parent in origins.values())
+        found: dict[int, list[Entry]] = {}
+        for entry in entries:
+            earlier = {entry.id}
+            oldest = entry
+            while oldest.replaces in origins:
+                earlier.add(oldest.replaces)
+                oldest = self._read_put_at(key, origins[oldest.replaces][1])[oldest.replaces]
+            parent = origins[oldest.id][1]
+            if crowds[parent] > 1:
+                here = self._read_put_at(key, parent)
+                replaced = {sibling.replaces for sibling in here.values()} | earlier
+                others = [
+                    here[ident] for ident in sorted(here) if ident not in replaced and origins[ident][1] == parent
+                ]
+                if others:
+                    found[entry.id] = others
+        return found
+
+    def _find_origins(self, key: StoryKey) -> dict[int, tuple[int, int]]:
+        """Return, for every entry, the node that it was put at first, and the one before that."""
+        origins: dict[int, tuple[int, int]] = {}
+        place = (LOWEST, LOWEST)
+        asked = {**key.values, "most": PLACES_AT_ONCE}
+        while rows := self._session.rows("entries_of_nodes", {**asked, "parent": place[0], "entry": place[1]}):
+            for parent, entry, node in rows:
+                origins[entry] = min(origins.get(entry, (node, parent)), (node, parent))
+            place = rows[-1][0], rows[-1][1]
+        return origins
+
+    def _read_put_at(self, key: StoryKey, parent: int) -> dict[int, Entry]:
+        rows = self._session.rows("node_siblings", {**key.values, "parent": parent})
+        return {item.entry.id: item.entry for item in map(_read_on_path, rows)}
+
     def position_of(self, key: StoryKey, branch: BranchRow, node: int) -> int | None:
         """The last place on the branch where the entry of a node stands."""
         row = self._session.one("node_entry", {"node": node, **key.values})
@@ -142,6 +182,9 @@ class PathReader:
         values = {"node": node, "most": most, **key.values}
         return [_read_on_path(row) for row in self._session.rows("leading_to", values)]
 
+
+PLACES_AT_ONCE = 10_000
+"""Pairs of numbers that are asked for at a time: some hundred kilobytes."""
 
 ROW_BYTES = 1_600
 """Bytes of a message on a path besides its words: its row, six small objects, and a place in a dictionary."""

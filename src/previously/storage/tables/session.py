@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 Row = tuple[Any, ...]
 
+LOWEST = -(2**63)
+"""The lowest number that a database takes: reading in the order of ids begins here."""
+
 
 class Session(Protocol):
     """One connection inside one transaction. Used by one thread at a time."""

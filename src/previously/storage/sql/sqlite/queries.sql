@@ -12,6 +12,12 @@ SELECT name, header FROM story WHERE owner = :owner AND instr(header, :part) > 0
 -- name: insert_story
 INSERT INTO story (owner, name, active, created_at) VALUES (:owner, :name, 0, :at)
 
+-- name: note_copy
+INSERT INTO backup (owner, path, at, stories)
+SELECT s.owner, :path, strftime('%Y-%m-%dT%H:%M:%f', 'now') || '+00:00',
+       json_group_array(json_object('story', s.name, 'messages', b.messages, 'digest', ''))
+FROM story s JOIN branch b ON b.id = s.active GROUP BY s.owner
+
 -- Books: of an owner, attached to stories
 
 -- name: book

@@ -1,0 +1,139 @@
+"""`previously export`: a story as files that other programs and people read."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, Story, check_name, open_memory
+from previously.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from previously.blocking import BlockingMemory
+    from previously.story.export import ExportFile
+
+WHOLE = "jsonl"
+"""The format that holds everything and can be imported again."""
+
+BINARY = frozenset({"epub"})
+
+Out = Annotated[
+    str | None,
+    typer.Option("--out", metavar="PATH", help="The file to write, in place of one that is there; else it is printed."),
+]
+
+
+def export(
+    ctx: typer.Context,
+    story: Story,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="jsonl (everything), sillytavern-chat, openai, anthropic, claude-code, world-info, character-book, "
+            "markdown, epub.",
+        ),
+    ],
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a story to a file: for other programs, for people, or whole, to be imported again."""
+    with open_memory(ctx) as memory:
+        files = _write_whole(memory, story) if to == WHOLE else _write_story(memory, story, to)
+    _note_left_out(files, out)
+    _deliver(story, to, files, out, as_json)
+
+
+def export_book(
+    ctx: typer.Context,
+    book: Annotated[str, typer.Argument(metavar="BOOK", parser=check_name, help="The book, by its name.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORM", help="world-info or character-book.")],
+    card: Annotated[
+        str | None,
+        typer.Option("--card", metavar="FILE", help="Write this character card (JSON or PNG) with the book inside."),
+    ] = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a book to a file that SillyTavern and other programs read."""
+    from previously.story.export import ExportFile
+
+    given = _read_card(card) if card is not None else None
+    with open_memory(ctx) as memory:
+        content = memory.export_book(book, to, card=given)
+    _deliver(book, to, [ExportFile(content)], out, as_json, noun="book")
+
+
+def _write_story(memory: BlockingMemory, story: str, to: str) -> list[ExportFile]:
+    from previously.story.export import EXPORT_FORMATS
+
+    if to not in EXPORT_FORMATS:
+        known = ", ".join((WHOLE, *EXPORT_FORMATS))
+        raise BadInput(f"There is no format named {to!r} to export to; use one of {known}.")
+    return memory.story(story, create=False).export(to)
+
+
+def _write_whole(memory: BlockingMemory, story: str) -> list[ExportFile]:
+    from previously.story.export import ExportFile
+
+    with tempfile.TemporaryDirectory(prefix="previously-") as place:
+        path = Path(place) / "story.jsonl"
+        memory.write_story_file(story, path)
+        return [ExportFile(path.read_bytes())]
+
+
+def _read_card(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise BadInput(f"{path}: the card cannot be read ({reason}).") from None
+
+
+def _note_left_out(files: list[ExportFile], out: str | None) -> None:
+    if files[0].left_out:
+        output.note(
+            f"Left out {output.count_nouns(files[0].left_out, 'hidden message')}: the format has no place for it."
+        )
+    if out is None and len(files) > 1:
+        others = output.count_nouns(len(files) - 1, "other branch")
+        output.note(f"Only the active branch is printed; with --out {others} are files beside it.")
+
+
+def _deliver(
+    name: str, to: str, files: list[ExportFile], out: str | None, as_json: bool, *, noun: str = "story"
+) -> None:
+    """Write the files, or print the first."""
+    if out is None:
+        if to in BINARY or b"\0" in files[0].content[:1_000]:
+            raise BadInput("This is no text: name a file with --out.")
+        text = files[0].content.decode()
+        if as_json:
+            output.emit({noun: name, "format": to, "path": None, "content": text})
+        else:
+            output.write_data(text.removesuffix("\n"))
+        return
+    from previously.formats.write_file import write_atomically
+
+    if not out.strip() or Path(out).is_dir():
+        raise BadInput(f"--out names a file, and {out!r} is none.")
+    path = Path(out).absolute()
+    paths = [path.with_name(_name_branch(path, file.branch)) for file in files]
+    for place, file in zip(paths, files, strict=True):
+        write_atomically(place, [file.content])
+    record = {noun: name, "format": to, "path": str(path), "branches": [str(place) for place in paths[1:]]}
+    beside = f", and {output.count_nouns(len(paths) - 1, 'branch')} beside it" if paths[1:] else ""
+    output.report(record, f"Exported {name} as {to}: {path}{beside}.", as_json=as_json)
+
+
+def _name_branch(path: Path, branch: str) -> str:
+    """Return the name of the file of a branch, without what no file can be named."""
+    if not branch:
+        return path.name
+    safe = "".join(char if char.isalnum() or char in " ._-#()" else "_" for char in branch)[:100]
+    return f"{path.stem} - {safe}{path.suffix}"

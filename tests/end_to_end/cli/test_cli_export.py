@@ -1,0 +1,75 @@
+"""export, lore export, and importing a whole story."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.end_to_end.cli.running import Cli
+
+
+def test_a_story_is_printed_or_written(tale: Cli, tmp_path: Path) -> None:
+    printed = tale("export", "tale", "--to", "openai")
+    texts = [message["content"] for message in json.loads(printed.out)]
+    assert texts == tale.texts("tale")
+    path = tmp_path / "tale.json"
+    path.write_text("old")
+    ran = tale("export", "tale", "--to", "openai", "--out", path, "--json")
+    assert ran.json == {"story": "tale", "format": "openai", "path": str(path), "branches": []}
+    assert path.read_text() == printed.out
+    assert [file.name for file in tmp_path.glob(".*")] == [], "nothing half-written stays behind"
+    inline = tale("export", "tale", "--to", "markdown", "--json").json
+    assert inline["path"] is None
+    assert inline["content"].startswith("# tale\n")
+
+
+def test_a_whole_story_is_imported_again(tale: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "whole.jsonl"
+    assert tale("export", "tale", "--to", "jsonl", "--out", path).code == 0
+    count = len(tale.texts("tale"))
+    again = tale("import", path, "--json").json
+    assert (again["story"], again["added"], again["unchanged"]) == ("tale", 0, count)
+    other = tale("import", path, "--story", "copy", "--json").json
+    assert (other["story"], other["added"], other["format"]) == ("copy", count, "previously")
+    assert tale.texts("copy") == tale.texts("tale")
+    tale("add", "tale", "--role", "user", "--text", "More.")
+    refused = tale("import", path)
+    assert refused.code == 2
+    assert "has another story named 'tale'" in refused.err
+
+
+def test_branches_are_files_beside_it(tale: Cli, tmp_path: Path) -> None:
+    tale("branch", "tale", "what/if", "--at", 0)
+    path = tmp_path / "tale.jsonl"
+    ran = tale("export", "tale", "--to", "sillytavern-chat", "--out", path, "--json")
+    assert ran.json["branches"] == [str(tmp_path / "tale - what_if.jsonl")]
+    assert len((tmp_path / "tale - what_if.jsonl").read_text().splitlines()) == 2  # the header and one message
+    printed = tale("export", "tale", "--to", "sillytavern-chat")
+    assert printed.out.removesuffix("\n") == path.read_text()
+    assert "Only the active branch is printed" in printed.err
+
+
+def test_a_book_is_exported(tale: Cli, tmp_path: Path) -> None:
+    book = {"entries": {"7": {"uid": 7, "key": ["mill"], "content": "By the weir.", "unknown": [None]}}}
+    given = tmp_path / "valley.json"
+    given.write_text(json.dumps(book))
+    tale("lore", "import", given)
+    out = tmp_path / "out.json"
+    ran = tale("lore", "export", "valley", "--to", "world-info", "--out", out, "--json")
+    assert ran.json["book"] == "valley"
+    assert json.loads(out.read_text()) == book
+
+
+def test_what_cannot_be_exported(tale: Cli, tmp_path: Path) -> None:
+    for arguments, sentence in (
+        (("export", "tale", "--to", "docx"), "no format named 'docx'"),
+        (("export", "nobody", "--to", "openai"), "nobody"),
+        (("export", "tale", "--to", "epub"), "name a file with --out"),
+        (("export", "tale", "--to", "openai", "--out", tmp_path), "names a file"),
+        (("export", "tale", "--to", "openai", "--out", tmp_path / "no" / "where.json"), "cannot be written"),
+        (("lore", "export", "none", "--to", "world-info"), "no book named 'none'"),
+    ):
+        ran = tale(*arguments)
+        assert ran.code == 2, arguments
+        assert sentence in ran.err, arguments
+        assert ran.out == ""

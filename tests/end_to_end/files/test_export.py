@@ -1,0 +1,366 @@
+"""Stories go out in the formats of other programs, with nothing lost on the way there and back."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import zipfile
+import zlib
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from previously import BadInput, BlockingMemory, read_story
+from previously.blocking import BlockingStory
+from previously.lore.books import parse_book
+from tests.contract.storage.postgres_server import shared_server
+from tests.unit.formats.test_sillytavern import ANSWER, GREETING, HEADER, QUESTION
+
+NARRATOR = {
+    "name": "System",
+    "is_user": False,
+    "is_system": False,
+    "send_date": "2026-04-02T08:03:00.000Z",
+    "mes": "Night falls.",
+    "extra": {"type": "narrator", "isSmallSys": True},
+}
+OTHER_GREETING = "The bakery is shut, but Tamsin is inside."
+HIDDEN = {**QUESTION, "is_system": True, "mes": "(out of character: a short break)"}
+
+
+def dump(*lines: dict[str, Any]) -> bytes:
+    """A chat as SillyTavern writes it."""
+    return "\n".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines).encode()
+
+
+CHAT = dump(HEADER, GREETING, QUESTION, ANSWER, NARRATOR, HIDDEN)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Any:
+    with BlockingMemory(tmp_path / "stories.db") as opened:
+        yield opened
+
+
+def bring_in(memory: BlockingMemory, path: Path, name: str = "tale") -> BlockingStory:
+    source, story = read_story(path), memory.story(name)
+    story.follow(source.drafts)
+    story.keep_header(source.header)
+    return story
+
+
+@pytest.fixture
+def chat(memory: BlockingMemory, tmp_path: Path) -> BlockingStory:
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(CHAT)
+    return bring_in(memory, path)
+
+
+def export(story: BlockingStory, to: str = "sillytavern-chat") -> bytes:
+    return story.export(to)[0].content
+
+
+def parse_lines(chat: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in chat.decode().split("\n")]
+
+
+def find_differences(chat: bytes) -> dict[tuple[int, str], Any]:
+    """The fields that are not as they were, by line and name, with what they are now."""
+    before, now = parse_lines(CHAT), parse_lines(chat)
+    assert len(before) == len(now)
+    return {
+        (number, key): new.get(key)
+        for number, (old, new) in enumerate(zip(before, now, strict=True))
+        for key in old | new
+        if old.get(key) != new.get(key)
+    }
+
+
+def test_a_chat_comes_back_byte_for_byte(chat: BlockingStory) -> None:
+    assert export(chat) == CHAT
+    assert export(chat) == CHAT
+
+
+def test_an_edit_changes_the_message_and_its_swipe(chat: BlockingStory) -> None:
+    chat.edit(0, "Tamsin nods at Jory.")
+    assert find_differences(export(chat)) == {
+        (1, "mes"): "Tamsin nods at Jory.",
+        (1, "swipes"): ["Tamsin nods at Jory.", OTHER_GREETING],
+    }
+    chat.edit(1, "Jory asks again.")
+    changed = find_differences(export(chat))
+    assert {place for place in changed if place[0] > 1} == {(2, "mes")}
+    assert (3, "swipes") not in changed, "swipes stay with their message when one before it is edited"
+
+
+def test_hiding_and_choosing_are_written(chat: BlockingStory) -> None:
+    chat.hide(1)
+    assert find_differences(export(chat)) == {(2, "is_system"): True}
+    chat.unhide(1)
+    first = next(number for number, swipe in enumerate(chat.swipes(0)) if swipe.message.text == OTHER_GREETING)
+    chat.choose(first, 0)
+    changed = find_differences(export(chat))
+    assert changed[1, "mes"] == OTHER_GREETING
+    assert changed[1, "swipe_id"] == 1
+    assert (1, "swipes") not in changed
+
+
+def test_what_is_deleted_is_nobodys_swipe(memory: BlockingMemory, tmp_path: Path) -> None:
+    lines = [{**NARRATOR, "mes": text, "extra": {}} for text in ("One.", "Two.", "Three.")]
+    path = tmp_path / "plain.jsonl"
+    path.write_bytes(dump(HEADER, *lines))
+    story = bring_in(memory, path)
+    story.delete(1)
+    assert export(story) == dump(HEADER, lines[0], lines[2])
+
+
+def test_each_branch_is_a_file(chat: BlockingStory) -> None:
+    chat.branch("what if", 1)
+    chat.switch("what if")
+    chat.add("assistant", "Another way.", name="Tamsin")
+    chat.switch("main")
+    main, other = chat.export("sillytavern-chat")
+    assert (main.content, main.branch, other.branch) == (CHAT, "", "what if")
+    assert [line["mes"] for line in parse_lines(other.content)[1:]] == [
+        GREETING["mes"],
+        QUESTION["mes"],
+        "Another way.",
+    ]
+
+
+def test_a_story_that_was_never_a_chat_can_be_read_as_one(memory: BlockingMemory, tmp_path: Path) -> None:
+    story = memory.story("new")
+    story.add("system", "Rain on the quay.")
+    story.add("user", "Where is the piano?", name="Wren", at="2026-03-02T19:07:00+00:00")
+    story.add("assistant", "Sold.", name="Odalys", hidden=True)
+    path = tmp_path / "new.jsonl"
+    path.write_bytes(export(story))
+    again = bring_in(memory, path, "again")
+    told = [
+        [(item.entry.message.role, item.entry.message.speaker, item.entry.message.text, item.entry.attributes.hidden)]
+        for item in again.messages()
+    ]
+    assert [one[0][2:] for one in told] == [
+        ("Rain on the quay.", False),
+        ("Where is the piano?", False),
+        ("Sold.", True),
+    ]
+    assert [one[0][0] for one in told] == ["system", "user", "assistant"]
+    assert export(again) == export(story)
+
+
+@pytest.fixture
+def harbour(memory: BlockingMemory) -> BlockingStory:
+    """A story with memory of every kind that needs no model, and things that a person wrote and locked."""
+    story = memory.story("harbour")
+    for number in range(90):
+        story.add("user" if number % 2 else "assistant", f"Ines promised Wick a lamp for pier {number}.", name="Ines")
+    story.fold()
+    story.write("recap", "Ines came by night. She owes Wick a lamp.")
+    story.write_lore("Wick", "character", content="The lamp maker of the harbour.", keywords=["Wick", "lamp maker"])
+    story.lock_lore("Wick")
+    story.open_thread("Who broke the ninth step?")
+    story.branch("other", 40)
+    memory.keep_book("sea", [{"name": "Tide", "type": "concept", "keywords": ["tide"], "content": "Twice a day."}])
+    story.attach_book("sea")
+    story.view(2_000)
+    return story
+
+
+def describe(story: BlockingStory) -> dict[str, Any]:
+    """All that a person can see of a story."""
+    return {
+        "views": [
+            [(message.role, message.text) for message in story.view(budget).messages]
+            for budget in (1_000, 2_000, 4_000)
+        ],
+        "versions": [
+            (version.made.kind, version.made.status, version.made.made_by, version.made.text) for version in story.log()
+        ],
+        "lore": story.lore(everything=True),
+        "threads": [(listing.thread.text, listing.status) for listing in story.threads(everything=True)],
+        "branches": [(branch.name, branch.messages) for branch in story.branches()],
+        "books": story.attached_books(),
+    }
+
+
+def test_a_whole_story_is_taken_elsewhere_and_back(
+    memory: BlockingMemory, harbour: BlockingStory, tmp_path: Path
+) -> None:
+    path, again = tmp_path / "whole.jsonl", tmp_path / "again.jsonl"
+    before = describe(harbour)
+    memory.write_story_file("harbour", path)
+    with BlockingMemory(tmp_path / "other.db") as other:
+        assert other.read_story_file(path).status == "restored"
+        assert describe(other.story("harbour", create=False)) == before
+        assert other.read_story_file(path).status == "already there"
+        assert other.verify().clean
+        other.write_story_file("harbour", again)
+    first, second = (json.loads(file.read_text().partition("\n")[0]) for file in (path, again))
+    assert first["digest"] == second["digest"]
+
+
+def test_a_whole_story_moves_to_postgresql(memory: BlockingMemory, harbour: BlockingStory, tmp_path: Path) -> None:
+    path = tmp_path / "whole.jsonl"
+    before = describe(harbour)
+    memory.write_story_file("harbour", path)
+    server = shared_server()
+    url = server.fresh()
+    with BlockingMemory(url) as other:
+        other.read_story_file(path, name="by another name")
+        assert describe(other.story("by another name", create=False)) == before
+    server.drop(url)
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda text: text[: len(text) // 2], "line"),
+        (lambda text: text[: text.rindex("\n", 0, -1) + 1], "cut off, damaged or was changed"),
+        (lambda text: text.replace("promised Wick", "promised Nobody", 1), "cut off, damaged or was changed"),
+        (lambda text: text.replace('"previously_story":1', '"previously_story":9', 1), "another version"),
+        (lambda text: text.replace('"table":"entry"', '"table":"nothing"', 1), "no row of a table"),
+        (lambda text: text.replace('"table":"entry","id"', '"table":"entry","ident"', 1), "no row of a table"),
+        (lambda text: text.replace('"ids":{', '"ids":{"story":-4,', 1), "ids must name"),
+    ],
+)
+def test_a_damaged_file_is_refused_and_changes_nothing(
+    memory: BlockingMemory, harbour: BlockingStory, tmp_path: Path, damage: Any, sentence: str
+) -> None:
+    path = tmp_path / "whole.jsonl"
+    memory.write_story_file("harbour", path)
+    path.write_text(damage(path.read_text()))
+    with BlockingMemory(tmp_path / "other.db") as other:
+        with pytest.raises(BadInput, match=sentence):
+            other.read_story_file(path)
+        assert other.stories() == []
+
+
+def test_another_story_of_that_name_stays(memory: BlockingMemory, harbour: BlockingStory, tmp_path: Path) -> None:
+    path = tmp_path / "whole.jsonl"
+    memory.write_story_file("harbour", path)
+    harbour.add("user", "And on.")
+    with pytest.raises(BadInput, match="another story named 'harbour'"):
+        memory.read_story_file(path)
+    assert memory.read_story_file(path, name="as it was").messages == 90
+    assert len(harbour.messages()) == 91
+
+
+def test_lore_goes_out_as_world_info_and_as_a_card_book(harbour: BlockingStory) -> None:
+    for form in ("world-info", "character-book"):
+        book = parse_book(json.loads(export(harbour, form)), "out")
+        assert [(entry.name, entry.type, entry.keys, entry.content) for entry in book.entries] == [
+            ("Wick", "character", ("Wick", "lamp maker"), "The lamp maker of the harbour.")
+        ], form
+
+
+WORLD_INFO = {
+    "entries": {
+        "3": {
+            "uid": 3, "key": ["mill", "/wat(er)?mill/i"], "keysecondary": ["flour"], "comment": "The mill",
+            "selective": True,
+            "content": "It stands by the weir.", "order": 90, "position": 4, "depth": 2, "role": 1, "disable": False,
+            "delayUntilRecursion": True, "caseSensitive": False, "group": "places", "extensions": {"other": [1, None]},
+            "stmemorybooks": True,
+        },
+        "0": {"uid": 0, "key": ["Edda"], "comment": "", "content": "The miller.", "constant": True, "sticky": 3},
+    },
+    "name": "valley", "unknown": {"kept": None},
+}  # fmt: skip
+
+
+def test_a_book_goes_out_as_it_came(memory: BlockingMemory) -> None:
+    memory.keep_book("valley", WORLD_INFO)
+    first = memory.export_book("valley", "world-info")
+    assert json.loads(first) == WORLD_INFO
+    assert list(json.loads(first)["entries"]) == ["3", "0"]
+    memory.keep_book("again", json.loads(first))
+    assert memory.export_book("again", "world-info") == first
+
+
+def test_a_book_in_the_other_form_means_the_same(memory: BlockingMemory) -> None:
+    memory.keep_book("valley", WORLD_INFO)
+    memory.keep_book("card", json.loads(memory.export_book("valley", "character-book")))
+    for field in ("name", "content", "keys", "secondary", "constant", "sticky", "order", "delay_until_recursion"):
+        told = [[getattr(entry, field) for entry, _ in memory.book(name)] for name in ("valley", "card")]
+        assert told[0] == told[1], field
+    memory.keep_book("back", json.loads(memory.export_book("card", "world-info")))
+    assert [entry.uid for entry, _ in memory.book("back")] == ["back/0", "back/1"]
+    with pytest.raises(BadInput, match="world-info or character-book"):
+        memory.export_book("valley", "risu")
+    with pytest.raises(BadInput, match="no book named"):
+        memory.export_book("hills", "world-info")
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+CARD = {
+    "spec": "chara_card_v2",
+    "data": {"name": "Edda", "extensions": {"fav": True}, "character_book": {"entries": []}},
+}
+
+
+def test_a_book_goes_into_a_card(memory: BlockingMemory, tmp_path: Path) -> None:
+    memory.keep_book("valley", WORLD_INFO)
+    picture = chunk(b"IHDR", bytes(13)) + chunk(b"IDAT", zlib.compress(b"\0\0"))
+    text = b"chara\0" + base64.b64encode(json.dumps(CARD).encode())
+    png = b"\x89PNG\r\n\x1a\n" + picture + chunk(b"tEXt", text) + chunk(b"IEND", b"")
+    written = memory.export_book("valley", "character-book", card=png)
+    assert written.startswith(b"\x89PNG\r\n\x1a\n" + picture)
+    body = written[written.index(b"chara\0") + 6 : -16]
+    inside = json.loads(base64.b64decode(body))
+    assert inside["data"]["extensions"] == {"fav": True}
+    assert [entry.name for entry in parse_book(inside).entries] == ["The mill", "Edda"]
+    plain = json.loads(memory.export_book("valley", "character-book", card=json.dumps(CARD).encode()))
+    assert plain == inside
+    for broken in (png[:-20], b"GIF89a", b"[]", json.dumps({"name": "V1"}).encode(), png.replace(b"chara", b"other")):
+        with pytest.raises(BadInput):
+            memory.export_book("valley", "character-book", card=broken)
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic", "claude-code"])
+def test_messages_come_back_from_the_formats_of_apis(memory: BlockingMemory, tmp_path: Path, form: str) -> None:
+    story = memory.story("talk")
+    story.add("system", "You are brief.")
+    for text in ("Where is it?", "In the shed.", "Which?"):
+        story.add("assistant" if text.startswith("In") else "user", text)
+    story.add("user", "A secret.", hidden=True)
+    (file,) = story.export(form)
+    assert file.left_out == 1
+    path = tmp_path / f"talk.{'jsonl' if form == 'claude-code' else 'json'}"
+    path.write_bytes(file.content)
+    again = bring_in(memory, path, "again")
+    assert [item.entry.message.text for item in again.messages()][-3:] == ["Where is it?", "In the shed.", "Which?"]
+    assert b"A secret" not in file.content
+
+
+def test_a_book_for_people(harbour: BlockingStory) -> None:
+    harbour.close_chapter(title="The <lamp> & the pier", at=50)
+    harbour.fold()
+    markdown = export(harbour, "markdown").decode()
+    assert markdown.startswith("# harbour\n\n## Chapter 1, The <lamp> & the pier\n")
+    assert "**Ines:** Ines promised Wick a lamp for pier 89." in markdown
+    assert "## People\n\n- **Wick**: The lamp maker of the harbour." in markdown
+    assert "## Open threads\n\n- Who broke the ninth step?" in markdown
+    epub = export(harbour, "epub")
+    assert epub == export(harbour, "epub")
+    with zipfile.ZipFile(BytesIO(epub)) as archive:
+        assert archive.namelist()[0] == "mimetype"
+        pages = {name: ElementTree.fromstring(archive.read(name)) for name in archive.namelist()[1:]}
+    words = "".join(pages["chapter-1.xhtml"].itertext())
+    assert "Ines promised Wick a lamp for pier 50." in words
+    assert "pier 51." not in words
+
+
+def test_an_empty_story_and_an_unknown_format(memory: BlockingMemory) -> None:
+    story = memory.story("empty")
+    assert json.loads(export(story, "openai")) == []
+    assert export(story, "markdown") == b"# empty\n"
+    with pytest.raises(BadInput, match="no format named 'docx'"):
+        story.export("docx")
