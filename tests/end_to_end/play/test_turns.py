@@ -107,6 +107,16 @@ async def test_silent_witnesses_remember(game: Game) -> None:
         assert "tide comes at nine" in await knows(session, "Bram"), "Bram said nothing"
 
 
+async def test_with_nobody_to_answer_all_remember(game: Game) -> None:
+    table = Table()
+    table.answers["narrator"] = "Nobody spoke.\nPRESENT: Maya, Bram\nRESPONDING: nobody\nMOOD: calm"
+    async with open_session(game, table) as session:
+        done = await session.take_turn("I say that the tide comes at nine.")
+        assert done.responses == 0
+        for name in ("Maya", "Bram"):
+            assert "tide comes at nine" in await knows(session, name)
+
+
 async def test_who_was_away_knows_nothing_until_told(game: Game) -> None:
     table = Table()
     table.answers["narrator"] = "They were alone.\nPRESENT: Maya\nRESPONDING: Maya\nMOOD: calm"
