@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,6 +47,8 @@ def play(
     as_json: AsJson = False,
 ) -> None:
     """Play a text game whose characters remember."""
+    import asyncio
+
     from previously.play.game_files import read_game, read_shipped_game, write_new_game
 
     verb, places = _split_words(words or [])
