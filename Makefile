@@ -2,9 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
+BASE := .venv/.base
 CLIENTS := .clients/.ready
+TYPES := .venv/.types
 
-.PHONY: help setup demo test test-all test-rest test-clients goldens check fix bench machines fuzz soak crash agree views leaks follow \
+.PHONY: help setup demo test test-all test-rest test-clients goldens check types fix docs bench machines fuzz soak crash agree views leaks follow \
 	dist wheels lock clean
 
 help: ## This list
@@ -21,8 +23,17 @@ $(STAMP): requirements.lock requirements-local.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
-demo: setup ## Watch a long story fold into a small view
+demo: ## Watch a long story fold into a small view: ten seconds, after one minute of installing the little it needs
+	@test -e $(STAMP) || $(MAKE) --no-print-directory $(BASE)
 	@$(BIN)/previously demo
+
+# Only what the package itself needs. A later `make setup` puts everything else into the same .venv.
+$(BASE): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Previously needs Python 3.11 or newer; run make PYTHON=python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing into .venv (once) ..."
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e .
+	@touch $(BASE)
 
 # Compiled files are kept even where the environment forbids it: without them, every process that tests start
 # compiles all it imports.
@@ -59,16 +70,29 @@ $(CLIENTS): $(STAMP) requirements-clients.lock $(wildcard tests/clients/*.lock t
 goldens: setup ## Stored paths, answers of commands, bodies at the upstream: what is not as it was (ARGS=…)
 	@$(BIN)/python -m tests.goldens $(or $(ARGS),--check)
 
-check: setup ## Lint, types, layers, purity, documentation
+check: setup ## Lint, types, layers, purity, documentation and its site
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/pytest tests/architecture
 
+# Not in `make check`: pyright brings 61 MB of node along. It takes about 10 seconds of CPU.
+types: $(TYPES) ## The types of everything public are complete: pyright --verifytypes
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=src PYRIGHT_PYTHON_IGNORE_WARNINGS=1 \
+		$(BIN)/pyright --verifytypes previously --ignoreexternal > .venv/types.txt || { grep -B1 -A2 'error:' .venv/types.txt; exit 1; }
+	@grep 'score' .venv/types.txt
+
+$(TYPES): $(STAMP) requirements-types.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-types.lock
+	@touch $(TYPES)
+
 fix: setup ## Format, and mend what the linter can
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+docs: setup ## The documentation as a site, with search, in build/website/site
+	@$(BIN)/python -m website.build
 
 bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md)
 	@$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
@@ -113,6 +137,8 @@ lock: setup ## Compile the locks anew (the second holds the weights of a small m
 		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-local.lock
 	@$(BIN)/uv pip compile --group clients -c requirements.lock --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-clients.lock
+	@echo 'pyright[nodejs]' | $(BIN)/uv pip compile - -c requirements.lock --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-types.lock
 	@echo aider-chat | $(BIN)/uv pip compile - --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header --quiet -o tests/clients/requirements-aider.lock
 	@printf 'torch; sys_platform == "never"\n' > .venv/without-torch.txt  # gigabytes that only documents and speech need

@@ -11,79 +11,284 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from previously.app import Memory
-    from previously.blocking import BlockingMemory, fold_conversation
-    from previously.core.errors import BadInput, BudgetTooSmall, HeadMoved, PreviouslyError, StoreProblem
-    from previously.core.messages import Attributes, Draft, Message, message
+    from previously.blocking import BlockingMemory, BlockingStory, fold_conversation
+    from previously.core.errors import (
+        BadInput,
+        BudgetTooSmall,
+        HeadMoved,
+        PreviouslyError,
+        StoreProblem,
+        StoryGone,
+        UnknownBranch,
+        UnknownStory,
+    )
+    from previously.core.marks import Mark
+    from previously.core.messages import (
+        Attributes,
+        Draft,
+        Entry,
+        Image,
+        Message,
+        Role,
+        Text,
+        Thinking,
+        ToolCall,
+        ToolResult,
+        message,
+    )
+    from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
+    from previously.core.note import Note
+    from previously.core.path import OnPath, Span
+    from previously.core.people import Person
+    from previously.core.presence import PresenceStretch
+    from previously.core.scene import Analysis, Scene
+    from previously.core.versions import Cost, Kind, Status, Version
+    from previously.folds.cast_facts import Knower
+    from previously.folds.fold import Fold
+    from previously.folds.summary import Gap
     from previously.formats import read_story
+    from previously.formats.conversations import Conversation
+    from previously.lore.books import LoreBook
+    from previously.lore.current_state import StateValue
+    from previously.lore.entry import KeyedEntry
+    from previously.lore.state import Player, Wish
+    from previously.lore.threads import Thread, ThreadStatus
+    from previously.memory.in_force import ChapterText, MemoryText
+    from previously.models.client import Model
     from previously.models.http import OpenAICompatibleModel
+    from previously.runtime.answer_cache import AnswerSource
+    from previously.runtime.backup import Copied, Copies
+    from previously.runtime.combine_scenes import Combined
     from previously.runtime.conversation import FoldedConversation, fold_conversation_async
-    from previously.runtime.writer import BuiltinWriter, MemoryWriter
+    from previously.runtime.fold_report import FoldDone, FoldReport
+    from previously.runtime.forget import Destroyed, ToForget
+    from previously.runtime.search import SearchHit
+    from previously.runtime.whole_stories import Backup, Whole
+    from previously.runtime.writer import Attempt, BuiltinWriter, MemoryReply, MemoryWriter
     from previously.settings import Settings
     from previously.storage.findings import Collected, Fault, Verified
+    from previously.storage.store import BranchInfo, Move, StoryInfo
+    from previously.storage.tables.books import BookInfo
+    from previously.storage.tables.keys import AccessKey
+    from previously.story.ask import Answer, Evidence, Verdict
+    from previously.story.export import ExportFile
+    from previously.story.history import Telling
+    from previously.story.lore_edits import LoreExplanation, LoreListing
+    from previously.story.memory_texts import CastItem, SceneText
     from previously.story.story import Story
+    from previously.story.threads_state import ThreadListing
+    from previously.story.transcript import Changes
     from previously.testing import ScriptedAnswer, ScriptedModel, ScriptedServer
-    from previously.view.view import Furniture, Report, View
+    from previously.view.view import Furniture, Item, LeftOut, Report, Section, View
 
 __version__ = "0.2.0"
 
 _HOMES = {
     "Memory": "app",
     "BlockingMemory": "blocking",
+    "BlockingStory": "blocking",
     "fold_conversation": "blocking",
     "BadInput": "core.errors",
     "BudgetTooSmall": "core.errors",
     "HeadMoved": "core.errors",
     "PreviouslyError": "core.errors",
     "StoreProblem": "core.errors",
+    "StoryGone": "core.errors",
+    "UnknownBranch": "core.errors",
+    "UnknownStory": "core.errors",
+    "Mark": "core.marks",
     "Attributes": "core.messages",
     "Draft": "core.messages",
+    "Entry": "core.messages",
+    "Image": "core.messages",
     "Message": "core.messages",
+    "Role": "core.messages",
+    "Text": "core.messages",
+    "Thinking": "core.messages",
+    "ToolCall": "core.messages",
+    "ToolResult": "core.messages",
     "message": "core.messages",
+    "FailureKind": "core.model_io",
+    "ModelFailure": "core.model_io",
+    "ModelReply": "core.model_io",
+    "ModelRequest": "core.model_io",
+    "Usage": "core.model_io",
+    "Note": "core.note",
+    "OnPath": "core.path",
+    "Span": "core.path",
+    "Person": "core.people",
+    "PresenceStretch": "core.presence",
+    "Analysis": "core.scene",
+    "Scene": "core.scene",
+    "Cost": "core.versions",
+    "Kind": "core.versions",
+    "Status": "core.versions",
+    "Version": "core.versions",
+    "Knower": "folds.cast_facts",
+    "Fold": "folds.fold",
+    "Gap": "folds.summary",
     "read_story": "formats",
+    "Conversation": "formats.conversations",
+    "LoreBook": "lore.books",
+    "StateValue": "lore.current_state",
+    "KeyedEntry": "lore.entry",
+    "Player": "lore.state",
+    "Wish": "lore.state",
+    "Thread": "lore.threads",
+    "ThreadStatus": "lore.threads",
+    "ChapterText": "memory.in_force",
+    "MemoryText": "memory.in_force",
+    "Model": "models.client",
+    "OpenAICompatibleModel": "models.http",
+    "AnswerSource": "runtime.answer_cache",
+    "Copied": "runtime.backup",
+    "Copies": "runtime.backup",
+    "Combined": "runtime.combine_scenes",
     "FoldedConversation": "runtime.conversation",
     "fold_conversation_async": "runtime.conversation",
+    "FoldDone": "runtime.fold_report",
+    "FoldReport": "runtime.fold_report",
+    "Destroyed": "runtime.forget",
+    "ToForget": "runtime.forget",
+    "SearchHit": "runtime.search",
+    "Backup": "runtime.whole_stories",
+    "Whole": "runtime.whole_stories",
+    "Attempt": "runtime.writer",
     "BuiltinWriter": "runtime.writer",
+    "MemoryReply": "runtime.writer",
     "MemoryWriter": "runtime.writer",
-    "Story": "story.story",
     "Settings": "settings",
-    "OpenAICompatibleModel": "models.http",
-    "ScriptedModel": "testing",
-    "ScriptedAnswer": "testing",
-    "ScriptedServer": "testing",
     "Collected": "storage.findings",
     "Fault": "storage.findings",
     "Verified": "storage.findings",
+    "BranchInfo": "storage.store",
+    "Move": "storage.store",
+    "StoryInfo": "storage.store",
+    "BookInfo": "storage.tables.books",
+    "AccessKey": "storage.tables.keys",
+    "Answer": "story.ask",
+    "Evidence": "story.ask",
+    "Verdict": "story.ask",
+    "ExportFile": "story.export",
+    "Telling": "story.history",
+    "LoreExplanation": "story.lore_edits",
+    "LoreListing": "story.lore_edits",
+    "CastItem": "story.memory_texts",
+    "SceneText": "story.memory_texts",
+    "Story": "story.story",
+    "ThreadListing": "story.threads_state",
+    "Changes": "story.transcript",
+    "ScriptedAnswer": "testing",
+    "ScriptedModel": "testing",
+    "ScriptedServer": "testing",
     "Furniture": "view.view",
+    "Item": "view.view",
+    "LeftOut": "view.view",
     "Report": "view.view",
+    "Section": "view.view",
     "View": "view.view",
 }
 
 __all__ = [
+    "AccessKey",
+    "Analysis",
+    "Answer",
+    "AnswerSource",
+    "Attempt",
     "Attributes",
+    "Backup",
     "BadInput",
     "BlockingMemory",
+    "BlockingStory",
+    "BookInfo",
+    "BranchInfo",
     "BudgetTooSmall",
     "BuiltinWriter",
+    "CastItem",
+    "Changes",
+    "ChapterText",
     "Collected",
+    "Combined",
+    "Conversation",
+    "Copied",
+    "Copies",
+    "Cost",
+    "Destroyed",
     "Draft",
+    "Entry",
+    "Evidence",
+    "ExportFile",
+    "FailureKind",
     "Fault",
+    "Fold",
+    "FoldDone",
+    "FoldReport",
     "FoldedConversation",
     "Furniture",
+    "Gap",
     "HeadMoved",
+    "Image",
+    "Item",
+    "KeyedEntry",
+    "Kind",
+    "Knower",
+    "LeftOut",
+    "LoreBook",
+    "LoreExplanation",
+    "LoreListing",
+    "Mark",
     "Memory",
+    "MemoryReply",
+    "MemoryText",
     "MemoryWriter",
     "Message",
+    "Model",
+    "ModelFailure",
+    "ModelReply",
+    "ModelRequest",
+    "Move",
+    "Note",
+    "OnPath",
     "OpenAICompatibleModel",
+    "Person",
+    "Player",
+    "PresenceStretch",
     "PreviouslyError",
     "Report",
+    "Role",
+    "Scene",
+    "SceneText",
     "ScriptedAnswer",
     "ScriptedModel",
     "ScriptedServer",
+    "SearchHit",
+    "Section",
     "Settings",
+    "Span",
+    "StateValue",
+    "Status",
     "StoreProblem",
     "Story",
+    "StoryGone",
+    "StoryInfo",
+    "Telling",
+    "Text",
+    "Thinking",
+    "Thread",
+    "ThreadListing",
+    "ThreadStatus",
+    "ToForget",
+    "ToolCall",
+    "ToolResult",
+    "UnknownBranch",
+    "UnknownStory",
+    "Usage",
+    "Verdict",
     "Verified",
+    "Version",
     "View",
+    "Whole",
+    "Wish",
     "fold_conversation",
     "fold_conversation_async",
     "message",

@@ -16,6 +16,7 @@ from previously.runtime.backup import check_name
 from previously.runtime.books import Books
 from previously.runtime.clock import time_at
 from previously.runtime.combine_scenes import Combining
+from previously.runtime.fold_tasks import FoldTasks
 from previously.runtime.forget import ForgettableStories
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
@@ -36,7 +37,18 @@ GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done nev
 
 
 class Memory(Keys, ForgettableStories, Books, Combining):
-    """All stories and books of one owner, and the way to them; and the keys of the place they are at."""
+    """All stories and books of one owner, and the way to them; and the keys of the place they are at.
+
+    >>> import asyncio
+    >>> from previously import Memory
+    >>> async def tell() -> list[str]:
+    ...     async with await Memory.open(":memory:") as memory:
+    ...         story = await memory.story("ferry")
+    ...         await story.add("user", "Is the ferry in?")
+    ...         return [info.name for info in await memory.stories()]
+    >>> asyncio.run(tell())
+    ['ferry']
+    """
 
     def __init__(
         self,
@@ -55,6 +67,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         self._writer = writer
         self._model = model
         self._is_shared = False  # whether the store is closed by somebody else
+        self._tasks = FoldTasks()
 
     @property
     def store(self) -> Store:
@@ -98,8 +111,14 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         return cls(store, owner=owner, layers=layers, writer=writer, model=asked, place=place)
 
     async def story(self, name: str, *, create: bool = True, window_tokens: int | None = None) -> Story:
-        """The story of that name. With `create=False` one that does not exist is `UnknownStory`. `window_tokens` is the
-        window of the model that reads it, for where nobody has set one."""
+        """Return the story of that name. With `create=False` one that does not exist is `UnknownStory`. `window_tokens`
+        is the window of the model that reads it, for where nobody has set one.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     memory.story("ferry", window_tokens=32_768).name
+        'ferry'
+        """
         from previously.runtime.story_settings import StorySettings
         from previously.story.story import Story  # the whole engine: loaded with the first story, not to list them
 
@@ -118,7 +137,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
             kept = await self._store.create_story(self._owner, name, at=time_at()), "{}", "{}"
         info, own, usage = kept
         given = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
-        return Story(self._store, info, self._writer, StorySettings([*given, *self._layers], own, usage))
+        return Story(self._store, info, self._writer, StorySettings([*given, *self._layers], own, usage), self._tasks)
 
     def has_set(self, key: str) -> bool:
         """Return whether a file, a variable or whoever opened the stories has set this for all of them."""
@@ -138,11 +157,26 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         return shared
 
     async def stories(self) -> list[StoryInfo]:
-        """Return every story, by name."""
+        """Return every story, by name.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     [info.name for info in memory.stories()]
+        ['ferry']
+        """
         return await self._store.read(self._owner, lambda tables: tables.stories.all(self._owner))
 
     async def verify(self, progress: Told | None = None) -> Verified:
-        """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed."""
+        """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Hello.")
+        ...     memory.verify().clean
+        True
+        """
         return await self._store.verify(self._owner, before=time_at(-GIVEN_UP_S), told=progress)
 
     async def gc(self, *, older_than_s: float = GIVEN_UP_S, shrink: bool = False) -> Collected:
@@ -206,12 +240,22 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         finally:
             await store.close()
 
-    async def close(self) -> None:
-        """Give back what is held open."""
-        if self._model is not None:
-            await self._model.close()
-        if not self._is_shared:
-            await self._store.close()
+    async def wait_for_folds(self) -> None:
+        """Wait until the folds that `Story.fold_soon` began are done. If one of them failed, raise its error."""
+        await self._tasks.wait()
+
+    async def close(self, *, wait: bool = True) -> None:
+        """Give back what is held open. Folds in the background are waited for; with `wait=False` they are given up,
+        which loses nothing: they are due again. If one of them failed, its error is raised once all is closed."""
+        try:
+            if wait:
+                await self._tasks.wait()
+        finally:
+            await self._tasks.close()
+            if self._model is not None:
+                await self._model.close()
+            if not self._is_shared:
+                await self._store.close()
 
     async def __aenter__(self) -> Memory:
         return self
@@ -219,7 +263,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        await self.close(wait=error is None)
 
 
 def model_from(environment: Mapping[str, str], timeout_s: float) -> Model | None:

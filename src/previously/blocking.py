@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-NOT_BLOCKING = frozenset({"close", "story", "view_at_once"})
-"""Methods that the fronts have in their own way, or not at all: what is left to do after a view needs a loop."""
+NOT_BLOCKING = frozenset({"close", "story", "view_at_once", "wait_for_folds"})
+"""Methods that the fronts have in their own way, or not at all: what goes on after a view, or in the background, needs
+a loop that runs."""
 
 
 def find_async_methods(owner: type) -> Iterator[tuple[str, Callable[..., Coroutine[Any, Any, Any]]]]:
@@ -98,7 +99,14 @@ def __getattr__(name: str) -> Any:
 
 
 class BlockingMemory:
-    """A `Memory` whose methods block. For scripts and notebooks; where a loop already runs, use `Memory`."""
+    """A `Memory` whose methods block. For scripts and notebooks; where a loop already runs, use `Memory`.
+
+    >>> from previously import BlockingMemory
+    >>> with BlockingMemory(":memory:") as memory:
+    ...     story = memory.story("ferry")
+    ...     story.add("user", "Is the ferry in?").messages
+    1
+    """
 
     def __init__(
         self,

@@ -101,7 +101,7 @@ _HIGHEST = {
 _LARGEST = 10**12
 """The highest value of any other number; a larger one is a slip."""
 
-CHOICES = {
+CHOICES: dict[str, tuple[str, ...]] = {
     "preset": tuple(PRESETS),
     "timeline": ("recap", "librarian", "scenes", "brief"),
     "lore": ("on", "suggest", "off"),

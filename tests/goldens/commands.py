@@ -163,7 +163,7 @@ CHANGING: tuple[Step, ...] = (
     ("gc", "--older-than", "0"),
     ("verify",),
     ("doctor",),
-    ("demo", "--messages", "100"),
+    ("demo",),
 )
 """What one story goes through besides: every command that changes something, some of them refused."""
 

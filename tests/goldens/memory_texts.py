@@ -31,6 +31,7 @@ TEXTS = {
     "lore list": {"entries"},
     "lore explain": {"entries"},
     "compact": {"brief", "shed", "unverified"},
+    "demo": {"changed", "no_longer_hold"},
 }
 """For each command the keys whose values a fold wrote, at any depth. Items in such a list that a person wrote stay."""
 
@@ -41,7 +42,7 @@ FIGURES = {
     "log": {"input_tokens", "output_tokens"},
     "blame": {"input_tokens", "output_tokens"},
     "pending": {"input_tokens", "output_tokens"},
-    "demo": {"words_read", "recap_words", "chapter_words", "view_tokens", "verbatim_messages", "left_out", "folds"},
+    "demo": {"view_tokens", "verbatim_messages", "left_out", "folds", "named_in_view", "texts", "calls"},
     "view": {"tokens", "items", "left_out", "sections", "free_tokens", "unchanged_tokens", "unchanged_share",
              "volatile_tokens", "new_epoch", "fold_due"},
     "why": {"tokens", "items", "left_out", "sections", "free_tokens", "unchanged_tokens", "unchanged_share",

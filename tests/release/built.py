@@ -1,8 +1,9 @@
 """The package as it is published: wheel and sdist, built, compared with the tree and used in empty environments.
 
-`python -m tests.release.built` builds both, builds the wheel once more from the sdist, and looks whether each file of the
-tree is in them. Then it installs the wheel, alone and with each extra, into a new environment each, and lets the command
-tell its version, look at itself, show the demo, and take a story from a file to an answer (`--only EXTRA`, `base` for none).
+`python -m tests.release.built` builds both, builds the wheel once more from the sdist, and looks whether each file of
+the tree is in them. Then it installs the wheel, alone and with each extra, into a new environment each, and lets the
+command tell its version, look at itself, show the demo, and take a story from a file to an answer (`--only EXTRA`,
+`base` for none).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from previously import __version__
-from tests.release.wheels import ROOT, read_requirements
+from tests.release.wheels import ROOT, read_requirements, say
 
 LINES = [
     {"role": "user", "name": "Maya", "content": f"Maya put crate {number} of lamp oil under the third stair."}
@@ -100,10 +101,10 @@ def try_installed(wheel: Path, extra: str, folder: Path) -> str:
 
 def run(command: list[str], **how: Any) -> str:
     """Run a program to its end and return what it printed; an error says what it complained of."""
-    answer = subprocess.run(command, capture_output=True, text=True, **how)
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, **how)
     if answer.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {answer.returncode}:\n{answer.stdout}{answer.stderr}")
-    return answer.stdout
+    return str(answer.stdout)
 
 
 def main() -> None:
@@ -116,10 +117,10 @@ def main() -> None:
         folder = Path(name)
         wheel, sdist = build(ROOT, folder / "dist")
         check_contents(wheel, sdist, folder)
-        print(f"{wheel.name} {wheel.stat().st_size:,} bytes, {sdist.name} {sdist.stat().st_size:,} bytes: whole, and the "
-              "sdist makes the same wheel", flush=True)  # fmt: skip
+        sizes = " and ".join(f"{made.name} ({made.stat().st_size:,} bytes)" for made in (wheel, sdist))
+        say(f"{sizes} are whole, and the sdist makes the same wheel")
         for extra in extras:
-            print(try_installed(wheel, extra, folder), flush=True)
+            say(try_installed(wheel, extra, folder))
         if asked.keep:
             asked.keep.mkdir(parents=True, exist_ok=True)
             for made in (wheel, sdist):

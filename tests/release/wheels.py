@@ -1,8 +1,8 @@
 """Wheels of all that Previously needs, for each system and Python it is said to run on: nobody has to compile anything.
 
-`python -m tests.release.wheels` asks pip to resolve the dependencies of the package for every cell of a table and prints
-the table; `--extras` does the same for each extra. pip takes markers (`sys_platform == …`) from the machine it runs on:
-requirements that only another system has are not seen, and those of extras are judged by hand below.
+`python -m tests.release.wheels` asks pip to resolve the dependencies of the package for every cell of a table and
+prints the table; `--extras` does the same for each extra. pip takes markers (`sys_platform == …`) from the machine it
+runs on: requirements that only another system has are not seen, and those of extras are judged by hand below.
 """
 
 from __future__ import annotations
@@ -46,11 +46,17 @@ def find_missing(requirements: list[str], system: str, python: str) -> str:
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--no-input"]
     command += ["--disable-pip-version-check", "--only-binary=:all:", "--implementation=cp", "--target=unused"]
     command += [f"--python-version={python}", *platforms, *requirements]
-    answer = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     if answer.returncode == 0:
         return ""
     errors = [line for line in answer.stderr.splitlines() if line.startswith("ERROR:")]
     return errors[-1].removeprefix("ERROR: ") if errors else answer.stderr.strip()[-300:]
+
+
+def say(line: str) -> None:
+    """Print a line at once: the next one may take a minute."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def main() -> int:
@@ -60,19 +66,19 @@ def main() -> int:
     needed = read_requirements()
     missing = dict[tuple[str, str, str], str]()
     for extra in needed if asked.extras else [""]:
-        print(f"\n{extra or 'base'}: {', '.join(needed[extra])}\n")
-        print(f"| | {' | '.join(PYTHONS)} |\n|---|{'---|' * len(PYTHONS)}")
+        say(f"\n{extra or 'base'}: {', '.join(needed[extra])}\n")
+        say(f"| | {' | '.join(PYTHONS)} |\n|---|{'---|' * len(PYTHONS)}")
         for system in SYSTEMS:
             left_out = NOT_BUILT.get((extra, system), "nothing")
             wanted = [one for one in needed[extra] if not one.startswith(left_out)]
             with ThreadPoolExecutor(2) as pool:
                 found = list(pool.map(lambda python: find_missing(wanted, system, python), PYTHONS))  # noqa: B023
-            print(f"| {system} | {' | '.join('no' if reason else 'yes' for reason in found)} |", flush=True)
+            say(f"| {system} | {' | '.join('no' if reason else 'yes' for reason in found)} |")
             for python, reason in zip(PYTHONS, found, strict=True):
                 if reason:
                     missing[extra, system, python] = reason
     for (extra, system, python), reason in missing.items():
-        print(f"{extra or 'base'}, {system}, {python}: {reason}", file=sys.stderr)
+        say(f"{extra or 'base'}, {system}, {python}: {reason}")
     return 1 if missing else 0
 
 

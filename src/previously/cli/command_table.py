@@ -23,6 +23,7 @@ _USAGE: type[Any] = typer.BadParameter.__bases__[0]  # the usage error itself ha
 
 COMMANDS = {
     "demo": "demo.demo",
+    "try": "try_file.try_file",
     "play": "play.play",
     "stories": "stories.stories",
     "add": "transcript.add",
@@ -31,6 +32,7 @@ COMMANDS = {
     "view": "view.view",
     "why": "view.why",
     "show": "memory.show",
+    "ask": "ask.ask",
     "search": "search.search",
     "compact": "compact.compact",
     "log": "versions.log",

@@ -1,162 +1,118 @@
-"""`previously demo`: one story folded and looked at, then one of thousands of messages. Every figure is measured."""
+"""`previously demo`: one story folded, looked at, asked, changed, and seen by two of its characters, in seconds.
+
+The engine is the real one. Only the model's answers are recorded, so that nobody needs a model to see what one does.
+"""
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from previously.cli import output
+from previously.cli import output, tour
 from previously.cli.arguments import AsJson
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text as Styled
 
-    from previously.blocking import BlockingMemory
+    from previously.blocking import BlockingMemory, BlockingStory
     from previously.core.messages import Draft
-    from previously.folds.fold import Fold
-    from previously.runtime.answer_cache import AnswerSource
-    from previously.runtime.writer import MemoryReply
-    from previously.view.view import View
+    from previously.demo.replay_model import RecordedModel
+    from previously.runtime.search import SearchHit
 
-BUDGET_TOKENS = 2_400
-"""A tenth of the sample story: memory has to stand for nearly all of it."""
+AROUND = 44
+"""Characters shown before and after a change: with it, two lines."""
 
-LONG_STORY_MESSAGES = 5_000
-"""Enough for dozens of chapters, and for a backbone that tells of them."""
+MOST_OPEN = 3
+"""Open threads that are shown: enough to see what they are."""
 
-NEWEST_SHOWN = 6
-"""Two or three turns: they fit on a screen together with the bar."""
-
-
-@dataclass
-class CountingWriter:
-    """The built-in writer, and how many words it was given to read."""
-
-    made_by: str = "builtin"
-    amends: bool = False
-    words_read: int = 0
-
-    async def ready(self) -> bool:
-        return True
-
-    async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
-        from previously.runtime.writer import BuiltinWriter
-
-        self.words_read += asked.words_read
-        return await BuiltinWriter().write(asked, source=source, anew=anew)
+_NEXT = (
+    ("try MY-CHAT.jsonl", "the same with your own chat"),
+    ("import MY-CHAT.jsonl", "keep it, with a memory"),
+    ("serve --upstream URL", "memory for any chat program"),
+    ("--help", "everything else"),
+)
 
 
-def demo(
-    ctx: typer.Context,
-    messages: Annotated[
-        int, typer.Option("--messages", min=100, hidden=True, help="How long the generated story is.")
-    ] = LONG_STORY_MESSAGES,
-    as_json: AsJson = False,
-) -> None:
-    """Fold a sample story and a long one; show what a model sees."""
+def demo(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """Fold a sample story, and show what its memory can do."""
     from previously.blocking import BlockingMemory
-    from previously.settings import Settings
+    from previously.demo import sample_story
+    from previously.demo.replay_model import RecordedModel
 
     started = perf_counter()
     console = output.console()
     console.quiet = as_json
-    writer = CountingWriter()
-    with _open_place(ctx.obj) as place, BlockingMemory(place, settings=Settings(), writer=writer) as memory:
-        figures: dict[str, Any] = {"harbour": _show_sample(console, memory, writer)}
-        figures["generated"] = _show_long(console, memory, writer, messages)
+    model = RecordedModel()
+    settings = sample_story.make_settings()
+    with open_place(ctx.obj) as place, BlockingMemory(place, settings=settings, model=model) as memory:
+        story = memory.story(_find_free_name(memory, "demo-harbour"))
+        figures: dict[str, Any] = {"harbour": _show_story(console, story, model)}
+        figures["questions"] = _show_questions(console, story)
+        figures["edit"] = _show_edit(console, story, model)
+        figures["secret"] = _show_secret(console, story)
     figures |= {"db": ctx.obj, "seconds": round(perf_counter() - started, 2)}
     if as_json:
         output.emit(figures)
         return
-    _print_heading(console, "Your turn")
-    kept = f" The stories of this demo are in {output.one_line(ctx.obj)}." if ctx.obj else ""
-    console.print(f"All of this took {figures['seconds']:.1f} s.{kept} Next:\n")
-    for command, what in _NEXT:
-        console.print(f"  {command:<47}", style="bold", end="")
-        console.print(what)
-
-
-_NEXT = (
-    ("previously import chat.jsonl --story tale", "bring in a story of your own"),
-    ("previously fold tale", "fold what is due"),
-    ("previously view tale --budget 2000 --explain", "see what a model sees, and why"),
-    ("previously --help", "everything else"),
-)
+    tour.print_heading(console, "Your turn")
+    kept = f" The story of this demo is in {output.one_line(ctx.obj)}." if ctx.obj else ""
+    console.print(f"All of this took {figures['seconds']:.1f} s, and nothing left this machine.{kept}\n")
+    tour.print_next(console, _NEXT)
 
 
 @contextmanager
-def _open_place(db: str | None) -> Iterator[str]:
-    """The place that was asked for, or one that is gone afterwards."""
+def open_place(db: str | None) -> Iterator[str]:
+    """Give the place that was asked for, or one that is gone afterwards."""
     if db is not None:
         yield db
         return
-    with tempfile.TemporaryDirectory(prefix="previously-demo-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="previously-", ignore_cleanup_errors=True) as folder:
         yield str(Path(folder) / "stories.db")
 
 
-def _show_sample(console: Console, memory: BlockingMemory, writer: CountingWriter) -> dict[str, Any]:
-    from importlib.resources import as_file, files
+def _show_story(console: Console, story: BlockingStory, model: RecordedModel) -> dict[str, Any]:
+    from previously.demo.sample_story import BUDGET_TOKENS, read_sample
 
-    from previously.core.scripts import count_words
-    from previously.formats import read_story
-
-    with as_file(files("previously.demo").joinpath("harbour.jsonl")) as path:
-        drafts = read_story(path, None).drafts
+    drafts = read_sample()
     chapters = [str(draft.attributes.extra["chapter"]) for draft in drafts if "chapter" in draft.attributes.extra]
-    speakers = {draft.message.speaker for draft in drafts}
-    words, tokens = sum(count_words(draft.message.text) for draft in drafts), _count_tokens(drafts)
-    _print_heading(console, "1  A story")
-    console.print(f"Harbour, a role-play in {len(chapters)} chapters: {', '.join(chapters)}.")
-    console.print(f"{len(drafts):,} messages, {len(speakers)} speakers, {words:,} words, {tokens:,} tokens.")
-
+    speakers, tokens = {draft.message.speaker for draft in drafts}, count_tokens(drafts)
+    tour.print_heading(console, "A story too long for its model")
+    console.print(
+        f"Harbour, a role-play in {len(chapters)} chapters ({', '.join(chapters)}): {len(drafts):,} messages of "
+        f"{len(speakers)} speakers."
+    )
     started = perf_counter()
-    story = memory.story(_find_free_name(memory, "demo-harbour"))
     story.follow(drafts)
     story.view(BUDGET_TOKENS)  # folding makes room for the view that was last asked for
-    _print_heading(console, "2  Folding it")
     with output.progress("Folding") as progress:
         report = story.fold(progress=progress)
-    seconds, live = perf_counter() - started, story.recap()
-    recap_words = count_words(live.text) if live else 0
-    closed = story.chapters()
-    chapter_words = sum(count_words(one.text) for one in closed)
+    seconds = perf_counter() - started
     console.print(
-        f"{len(report.folds)} folds by the built-in writer: {len(closed)} closed chapters became {chapter_words} "
-        f"words, the open one a recap of {recap_words}.\nThe transcript is untouched; folding only adds."
+        f"The old ones were just folded into memory, in {seconds:.1f} s. The model's {report.calls} answers are "
+        "recorded, from a strong model; everything else runs here and now. The messages stay as they are."
     )
-
+    _print_missing(console, model)
     seen = story.view(BUDGET_TOKENS)
-    _print_heading(console, f"3  What a model would see, in {BUDGET_TOKENS:,} tokens")
-    verbatim = _print_view(console, seen)
-    costs = (
-        ("Story", f"{len(drafts):,} messages, {tokens:,} tokens"),
-        ("View", f"{seen.tokens:,} tokens: memory, and {verbatim} messages word for word"),
-        ("Model calls", f"{report.calls}"),
-        ("Words read", f"{writer.words_read:,} while folding, {writer.words_read / words:.1f} times the story"),
-        ("Time", f"{seconds:.2f} s to import and fold"),
-    )
+    tour.print_heading(console, "What the model sees instead")
+    tour.print_sizes(console, tokens, seen)
     console.print()
-    for what, cost in costs:
-        console.print(f"{what:<12}", style="bold", end="")
-        console.print(cost)
+    verbatim = tour.print_view(console, story, seen)
     return {
         "story": story.name,
         "messages": len(drafts),
-        "words": words,
         "tokens": tokens,
         "folds": len(report.folds),
         "calls": report.calls,
-        "words_read": writer.words_read,
-        "recap_words": recap_words,
-        "chapters": len(closed),
-        "chapter_words": chapter_words,
+        "missing_answers": len(model.missing),
+        "chapters": len(story.chapters()),
         "budget_tokens": seen.budget_tokens,
         "view_tokens": seen.tokens,
         "verbatim_messages": verbatim,
@@ -165,73 +121,136 @@ def _show_sample(console: Console, memory: BlockingMemory, writer: CountingWrite
     }
 
 
-def _print_view(console: Console, seen: View) -> int:
-    """Print the view in short form; how many messages it holds word for word."""
-    from previously.cli.terminal import draw_budget, render_message
-    from previously.cli.view import list_placed
+def _print_missing(console: Console, model: RecordedModel) -> None:
+    if model.missing:
+        console.print(
+            "The prompts have changed since: a recorded answer is missing, and the built-in writer, which quotes, "
+            "stands in for the model.",
+            style="yellow",
+        )
 
-    messages = list_placed(seen)
-    spoken = [(position, message) for position, message in messages if position is not None]
-    for position, message in messages:
-        if position is None:
-            console.print(output.printable(message.text))
-    shown = spoken[-NEWEST_SHOWN:]
+
+def _show_questions(console: Console, story: BlockingStory) -> list[dict[str, Any]]:
+    from rich.padding import Padding
+
+    from previously.demo.sample_story import QUESTIONS
+
+    tour.print_heading(console, "Ask: the answer comes with its message")
+    answered = []
+    for question in QUESTIONS:
+        hits = story.search(question, top=1)
+        tour.print_answer(console, question, hits)
+        console.print()
+        answered.append({"question": question, "hits": hits_json(hits)})
+    threads = story.threads()
+    if threads:
+        console.print(f"Still open at the end, {min(MOST_OPEN, len(threads))} of {len(threads)} threads:", style="bold")
+    for listing in threads[:MOST_OPEN]:
+        console.print(Padding(f"{listing.thread.text} (message {listing.thread.touched})", (0, 2)))
+    return answered
+
+
+def hits_json(hits: Sequence[SearchHit]) -> list[dict[str, Any]]:
+    """Return the messages that were found, for other programs."""
+    return [{"position": hit.position, "speaker": hit.speaker, "text": hit.text, "score": hit.score} for hit in hits]
+
+
+def _show_edit(console: Console, story: BlockingStory, model: RecordedModel) -> dict[str, Any]:
+    from rich.padding import Padding
+
+    from previously.demo import sample_story
+
+    position, question = sample_story.EDITED, sample_story.EDIT_QUESTION
+    before, missing = _list_texts(story), len(model.missing)
+    old = story.messages(position, position)[0].entry.message
+    sample_story.edit_sample(story)
+    new = story.messages(position, position)[0].entry.message
+    current = _list_texts(story)
+    broken = [what for what in before if what not in current or current[what][1]]
+    with output.progress("Folding") as progress:
+        report = story.fold(progress=progress)
+    after = _list_texts(story)
+    changes = {what: (before[what][0], after[what][0]) for what in broken if what in after}
+
+    tour.print_heading(console, "Change the past: memory follows")
+    console.print(f"Message {position}, {old.speaker}", style="bold")
+    console.print(Padding(_draw_change(old.text, new.text), (0, 2)))
+    asked = f"{output.count_nouns(report.calls, 'question')} to the model set {'it' if len(broken) == 1 else 'them'}"
     console.print(
-        f"\nThen {len(spoken)} messages word for word. Here are the last {len(shown)}, shortened for this screen:\n"
+        f"\n{len(broken)} of {len(before)} texts of memory no longer hold: {'; '.join(broken)}. {asked} right, and the "
+        f"{len(before) - len(broken)} others stay as they were:\n"
     )
-    console.print(render_message(shown, short=True))
+    for what, texts in changes.items():
+        console.print(f"{what[0].upper()}{what[1:]}", style="bold")
+        console.print(Padding(_draw_change(*texts), (0, 2)))
+    if len(model.missing) > missing:
+        _print_missing(console, model)
     console.print()
-    console.print(draw_budget(seen))
-    missing = "; ".join(f"{item.what} ({item.reason.value})" for item in seen.left_out)
-    console.print(f"Left out: {missing or 'nothing'}.")
-    return len(spoken)
+    hits = story.search(question, top=1)
+    tour.print_answer(console, question, hits)
+    return {
+        "position": position,
+        "old": old.text,
+        "new": new.text,
+        "texts": len(before),
+        "no_longer_hold": broken,
+        "calls": report.calls,
+        "changed": [{"text": what, "old": gone, "new": come} for what, (gone, come) in changes.items()],
+        "question": question,
+        "hits": hits_json(hits),
+    }
 
 
-def _show_long(console: Console, memory: BlockingMemory, writer: CountingWriter, messages: int) -> dict[str, Any]:
-    from previously.cli.terminal import make_table
-    from previously.core.messages import Draft, message
-    from previously.demo.long_story import generate_story
-
-    _print_heading(console, "4  The same with a very long story")
-    started = perf_counter()
-    drafts = [
-        Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
-        for line in generate_story(messages)
-    ]
-    story = memory.story(_find_free_name(memory, "demo-generated"))
-    points: list[dict[str, Any]] = []
-    done, folds, calls, read_before = 0, 0, 0, writer.words_read
-    with output.progress(f"Folding {messages:,} messages") as progress:
-        for end in (messages // 100, messages // 10, messages):
-            story.add_drafts(drafts[done:end])
-            report = story.fold(progress=lambda folded, _: progress(folded, messages))
-            seen = story.view()
-            done, folds, calls = end, folds + len(report.folds), calls + report.calls
-            points.append(
-                {
-                    "messages": end,
-                    "story_tokens": _count_tokens(drafts[:end]),
-                    "view_tokens": seen.tokens,
-                    "left_out": len(seen.left_out),
-                    "folds": folds,
-                    "words_read": writer.words_read - read_before,
-                }
-            )
-    seconds = perf_counter() - started
-    console.print(
-        f"A generated story, imported and folded in {seconds:.1f} s, {output.count_nouns(calls, 'model call')}.\n"
-    )
-    rows = [[point[key] for key in ("messages", "story_tokens", "view_tokens", "folds")] for point in points]
-    console.print(make_table(("after messages", "story, tokens", "view, tokens", "folds"), rows))
-    grown = [points[-1][key] / points[0][key] for key in ("story_tokens", "view_tokens")]
-    console.print(
-        f"\nThe story grew {grown[0]:.0f} times over, the view {grown[1]:.1f} times: what left it is in memory, which "
-        "takes up its share of the budget and then no more."
-    )
-    return {"story": story.name, "messages": messages, "calls": calls, "points": points, "seconds": round(seconds, 3)}
+def _list_texts(story: BlockingStory) -> dict[str, tuple[str, bool]]:
+    """Return the texts of memory in force by what they are, and for each whether it is stale."""
+    texts = {chapter.name: chapter.recap for chapter in story.chapters()}
+    texts["the story so far"], texts["the recap of the open chapter"] = story.backbone(), story.recap()
+    texts |= {f"the episode of {episode.span}": episode for episode in story.episodes()}
+    return {what: (text.text, text.stale) for what, text in texts.items() if text}
 
 
-def _count_tokens(drafts: Sequence[Draft]) -> int:
+def _draw_change(old: str, new: str) -> Styled:
+    """Return the words that were changed, from the first to the last, with some of those around them."""
+    from rich.text import Text as Styled
+
+    gone, come = output.one_line(old).split(" "), output.one_line(new).split(" ")
+    before = _count_common(gone, come)
+    after = _count_common(gone[before:][::-1], come[before:][::-1])
+    front, back = " ".join(gone[:before]), " ".join(gone[len(gone) - after :])
+    if len(front) > AROUND:
+        front = f"… {front[-AROUND:].split(' ', 1)[-1]}"
+    if len(back) > AROUND:
+        back = f"{back[:AROUND].rsplit(' ', 1)[0]} …"
+    drawn = Styled(f"{front} ").append(" ".join(gone[before : len(gone) - after]), "red")
+    drawn.append(f" {'→' if output.takes_unicode(sys.stdout) else '->'} ")
+    return drawn.append(" ".join(come[before : len(come) - after]), "green").append(f" {back}")
+
+
+def _count_common(words: Sequence[str], others: Sequence[str]) -> int:
+    """Return how many words two lists begin with together."""
+    pairs = enumerate(zip(words, others, strict=False))
+    return next((index for index, (word, other) in pairs if word != other), min(len(words), len(others)))
+
+
+def _show_secret(console: Console, story: BlockingStory) -> dict[str, Any]:
+    from previously.demo.sample_story import BUDGET_TOKENS, SECRET_NAME, SECRET_QUESTION, WHO_IS_ASKED
+
+    tour.print_heading(console, "Secrets stay with those who heard them")
+    console.print("One question, asked as two of the characters. Each is shown only what they witnessed.\n")
+    answers: dict[str, Any] = {}
+    for name in WHO_IS_ASKED:
+        hits = story.search(SECRET_QUESTION, top=1, witness=name)
+        seen = story.view(BUDGET_TOKENS, reader=f"character:{name}")
+        named = sum(message.text.count(SECRET_NAME) for message in seen.messages)
+        tour.print_answer(console, SECRET_QUESTION, hits, who=name)
+        times = ("not once", "once")[named] if named < 2 else f"{named} times"
+        console.print(f"        A view made for {name} names {SECRET_NAME} {times}.\n", style="dim")
+        answers[name] = {"hits": hits_json(hits), "named_in_view": named}
+    return {"question": SECRET_QUESTION, "answers": answers}
+
+
+def count_tokens(drafts: Sequence[Draft]) -> int:
+    """Return the tokens of messages, as a view counts them."""
     from previously.core.tokens import message_tokens
 
     return sum(message_tokens(draft.message) for draft in drafts)
@@ -245,9 +264,3 @@ def _find_free_name(memory: BlockingMemory, wanted: str) -> str:
         number += 1
         name = f"{wanted}-{number}"
     return name
-
-
-def _print_heading(console: Console, text: str) -> None:
-    console.print()
-    console.rule(text, align="left", style="dim")
-    console.print()

@@ -18,7 +18,7 @@ Owner = Annotated[
     str | None, typer.Option("--owner", metavar="OWNER", parser=check_name, help="Whose stories it opens; else local.")
 ]
 
-app = typer.Typer(rich_markup_mode=None)
+app: typer.Typer = typer.Typer(rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)

@@ -30,7 +30,7 @@ Content = Annotated[
     str | None, typer.Option("--text", metavar="T", help="What it says; - reads it from standard input.")
 ]
 
-app = typer.Typer(rich_markup_mode=None)
+app: typer.Typer = typer.Typer(rich_markup_mode=None)
 
 
 @app.callback(

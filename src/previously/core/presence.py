@@ -128,7 +128,7 @@ class NameBook:
         self._shown = {key: spelt.get(key, key) for key in self._keys.values()}
         for player, character in self._voices.items():
             self._keys[player] = self._keys.get(character, character)
-        self.keys = frozenset(self._keys.values())
+        self.keys: frozenset[str] = frozenset(self._keys.values())
         """All people, each once."""
 
     def key(self, name: str) -> str:
@@ -199,9 +199,9 @@ class Presence:
         """Take the runs of a whole path. With `breaks` a scene ends at those positions too; `next_speaker` is about to
         speak, and so is in the last scene."""
         pieces = list(_pieces(runs, corrections, breaks))
-        self.messages = pieces[-1].last + 1 if pieces else 0
-        self.corrections = tuple(corrections)
-        self.names = _names_of(_everyone(pieces), tuple(sorted((voices or {}).items())))
+        self.messages: int = pieces[-1].last + 1 if pieces else 0
+        self.corrections: tuple[Correction, ...] = tuple(corrections)
+        self.names: NameBook = _names_of(_everyone(pieces), tuple(sorted((voices or {}).items())))
         self._stretches = _resolved(pieces, self.names, next_speaker)
         self._pieces = pieces
         self._firsts = [one.first for one in pieces]

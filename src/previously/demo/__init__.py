@@ -1,4 +1,5 @@
-"""Sample stories: a bundled role-play and a deterministic generator of long ones.
+"""Sample stories: a bundled role-play with a strong model's recorded answers, and a generator of long ones.
 
-It may import `text`. The command `demo`, the benchmarks and tests use it.
+It may import `formats`, `settings`, `wire`, `text` and `core`. The commands `demo` and `try`, the benchmarks and tests
+use it.
 """

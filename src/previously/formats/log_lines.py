@@ -57,7 +57,7 @@ class DraftCleaner:
     """Cleans drafts so that a store can keep them; counts those it cannot keep, and the characters it cannot."""
 
     def __init__(self, skipped: Counter[str]) -> None:
-        self.replaced = 0
+        self.replaced: int = 0
         self._skipped = skipped
 
     def draft(self, draft: Draft) -> Draft | None:

@@ -244,7 +244,7 @@ class LooseBudget:
         self._counter = counter
         self._before = ""
         self._step = ""
-        self.overflowed = False
+        self.overflowed: bool = False
 
     def claim(self, entry: KeyedEntry, tokens: int) -> str | None:  # noqa: ARG002
         """Pay for an entry and return None; or return why it has no room."""

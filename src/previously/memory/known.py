@@ -76,7 +76,7 @@ class KnownReader:
     """Reads what is known, and remembers what it has read."""
 
     def __init__(self) -> None:
-        self.presences = Presences()
+        self.presences: Presences = Presences()
         self._states = States()
         self._lore: OrderedDict[tuple[str, str], StoryLore] = OrderedDict()
 

@@ -11,7 +11,7 @@ from previously.core.snapshot import Snapshot, read_run
 from previously.core.versions import REJECTED, TAKEN_BACK, Kind, LiveVersion, Status
 from previously.folds import amend
 from previously.folds.builtin.quotes import renumber_live
-from previously.folds.recap import NotDue, Timeline
+from previously.folds.recap import FoldRules, NotDue, Timeline
 from previously.folds.summary import move_cuts
 from previously.memory.notes import find_stale
 from previously.plan.step import Look, Step
@@ -30,7 +30,7 @@ class PlanReader:
     def __init__(self, snapshot: Snapshot, look: Look) -> None:
         self.snapshot = snapshot
         self.look = look
-        self.rules = look.rules
+        self.rules: FoldRules = look.rules
 
     def read_path(self, first: int, last: int) -> list[OnPath]:
         """Return a run of the path, whole."""

@@ -17,6 +17,7 @@ MARK = "[Previously]"
 
 COMMANDS = {
     "recap": "what happened so far, as it is remembered",
+    "ask": "QUESTION: what the story says about it, and where",
     "why": "what the model saw in the last turn, and why",
     "threads": "what is still open; with TEXT, that this is settled",
     "state": "how things stand",

@@ -31,7 +31,15 @@ class Books:
 
     async def keep_book(self, name: str, given: object) -> LoreBook:
         """Keep a book under a name, in place of the one of that name: a parsed World Info file, the book of a character
-        card, or a list of `{"name", "type", "keywords", "content"}`."""
+        card, or a list of `{"name", "type", "keywords", "content"}`.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     book = memory.keep_book("lethen", [{"name": "Grim", "keywords": ["Grim"], "content": "A barkeeper."}])
+        ...     len(book.entries)
+        1
+        """
         from previously.lore.books import parse_book
 
         name = " ".join(clean(name)[0].split())
@@ -44,7 +52,15 @@ class Books:
         return book
 
     async def books(self) -> list[BookInfo]:
-        """Return every book, by name."""
+        """Return every book, by name.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = memory.keep_book("lethen", [{"name": "Grim", "keywords": ["Grim"], "content": "A barkeeper."}])
+        ...     [book.name for book in memory.books()]
+        ['lethen']
+        """
         return await self._store.read(self._owner, lambda tables: tables.books.all(self._owner))
 
     async def book(self, name: str) -> list[tuple[KeyedEntry, list[str]]]:

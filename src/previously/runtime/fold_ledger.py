@@ -85,7 +85,7 @@ class StoryLedger:
 
     def __init__(self, store: Store, key: StoryKey) -> None:
         self.key = key
-        self.presences = find_known_reader(store, key).presences
+        self.presences: Presences = find_known_reader(store, key).presences
         self._store = store
         self._holder = uuid4().hex
         self._renewed_until = ""
@@ -143,7 +143,7 @@ class PlannedLedger:
 
     def __init__(self, store: Store, key: StoryKey, *, anew: bool = False) -> None:
         self.key = key
-        self.presences = Presences()  # planned versions of several plans share their numbers
+        self.presences: Presences = Presences()  # planned versions of several plans share their numbers
         self._store = store
         self._anew = anew
         self._marks: list[Mark] = []

@@ -240,7 +240,7 @@ async def take_off(store: Store, key: StoryKey, entries: Collection[int], said: 
 
 
 async def _note_anew(whole: WholeStories) -> tuple[Whole, ...]:
-    """Set right what the backup says of itself, and return it. The copy of a file of an earlier version says nothing."""
+    """Set right what the backup says of itself, and return it. A file kept from an earlier version says nothing."""
     stories = tuple([await whole.look(info.name, lambda _: None) for info in await whole.all()])
     for old in await whole.backups():
         if old.path == THIS_FILE:

@@ -123,16 +123,19 @@ def search(
     counter: Counter,
     *,
     dated: bool,
+    least_share: float = 0.0,
 ) -> list[SearchHit]:
-    """Return the best hits for a query, best first; with a budget and no `top`, as many as it holds."""
+    """Return the best hits for a query, best first; with a budget and no `top`, as many as it holds. With
+    `least_share`, only those that hold enough of its words and score at least that part of the best."""
     if top is not None and top < 1:
         raise BadInput(f"A search for {top} messages finds none; give a positive number.")
     if top is None:
         top = TOP if budget_tokens is None else MOST_FOUND
     most = MOST_FOUND if budget_tokens or reader.name else min(top, MOST_FOUND)
-    result = _find(*moment.recall(), query, allowed=_list_allowed(reader), most=most)
+    result = _find(*moment.recall(), query, allowed=list_allowed(reader), most=most)
     result.query.checked()
-    hits = [(hit, _read_at(moment.snapshot, hit.position)) for hit in result.hits]
+    found = _choose_worth(result, least_share) if least_share else result.hits
+    hits = [(hit, _read_at(moment.snapshot, hit.position)) for hit in found]
     hits = [(hit, item) for hit, item in hits if reader.witnessed(item)]
     costs = {hit.position: _count_line(_render_line(item, dated=dated), counter) for hit, item in hits}
     if budget_tokens is not None:
@@ -163,12 +166,10 @@ def recall_for_turn(
     asked = next((other.speaker for other in reversed(earlier) if other.speaker not in (None, message.speaker)), None)
     excluded = {item.position for item in seen}
     result = _find(
-        *moment.recall(), text, asker=message.speaker, asked=asked, allowed=_list_allowed(reader), excluded=excluded,
+        *moment.recall(), text, asker=message.speaker, asked=asked, allowed=list_allowed(reader), excluded=excluded,
         until=until, most=MOST_FOR_A_VIEW,
     )  # fmt: skip
-    best = result.hits[0].score if result.hits else 0.0
-    fewest = max(1, min(len(result.query.terms), LONG_QUERY) // 5)
-    hits = [hit for hit in result.hits if hit.score >= WORTH_SHOWING * best and len(hit.why.terms) >= fewest]
+    hits = _choose_worth(result, WORTH_SHOWING)
     items = {hit.position: _read_at(moment.snapshot, hit.position) for hit in hits}
     hits = [hit for hit in hits if _may_be_shown(items[hit.position], reader)]
     quoted = {position: _quote(item, dated=dated) for position, item in items.items()}
@@ -182,6 +183,12 @@ def read_recalled(
     read = [(passage, _read_at(snapshot, passage.span.first)) for passage in recalled]
     shown = [(passage, item) for passage, item in read if reader is None or _may_be_shown(item, reader)]
     return [replace(passage, text=_render_line(item, dated=dated)) for passage, item in shown]
+
+
+def _choose_worth(result: SearchResult, least_share: float) -> list[Hit]:
+    best = result.hits[0].score if result.hits else 0.0
+    fewest = max(1, min(len(result.query.terms), LONG_QUERY) // 5)
+    return [hit for hit in result.hits if hit.score >= least_share * best and len(hit.why.terms) >= fewest]
 
 
 def _find(
@@ -306,7 +313,7 @@ def _read_text(item: OnPath) -> str:
     return item.entry.message.text or read_facts(item.entry.message).text
 
 
-def _list_allowed(reader: Reader) -> Collection[int] | None:
+def list_allowed(reader: Reader) -> Collection[int] | None:
     """Return the positions that a reader may know of; None for all of them."""
     if not reader.name or reader.presence is None or reader.presence.knows_all(reader.name):
         return None

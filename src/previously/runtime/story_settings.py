@@ -24,7 +24,7 @@ class StorySettings:
         kept = json.loads(own)
         self._layers = layers
         self.own: dict[str, Any] = kept if isinstance(kept, dict) else {}
-        self.in_force = self._resolved(self.own)
+        self.in_force: Settings = self._resolved(self.own)
         self._model, self._samples, self._calibration = _read_usage(usage)
         self._estimate = make_counter(self._calibration)
 

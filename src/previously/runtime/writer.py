@@ -56,7 +56,18 @@ class MemoryReply:
 
 
 class MemoryWriter(Protocol):
-    """Writes memory."""
+    """Writes memory. Yours can take the place of the built-in one:
+
+    >>> from previously import BlockingMemory, Cost, Fold, MemoryReply
+    >>> class Counter:
+    ...     made_by = "counter"
+    ...     amends = False
+    ...     async def ready(self) -> bool:
+    ...         return True
+    ...     async def write(self, asked: Fold, *, source: object = None, anew: bool = False) -> MemoryReply:
+    ...         return MemoryReply(f"There were {len(asked.delta)} messages.", "", Cost(), made_by=self.made_by)
+    >>> BlockingMemory(":memory:", writer=Counter()).close()
+    """
 
     @property
     def made_by(self) -> str:
@@ -106,8 +117,8 @@ class RehearsalWriter:
     """The writer that says what another would read and write."""
 
     def __init__(self, writer: MemoryWriter) -> None:
-        self.made_by = writer.made_by
-        self.amends = writer.amends
+        self.made_by: str = writer.made_by
+        self.amends: bool = writer.amends
         self._writer = writer
 
     async def ready(self) -> bool:

@@ -12,13 +12,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, ExceptionHandler, Receive, Scope, Send
 
 from previously.app import Memory, model_at
 from previously.core.errors import BadInput
@@ -42,7 +43,7 @@ from previously.server.upstream import Facts, Upstream
 from previously.story.story import Story
 from previously.wire.interface import INTERFACES
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 FOLD_S = 600.0
 """Seconds that one call for a fold may take: a small machine thinks for minutes about a long span."""
@@ -57,10 +58,10 @@ class Proxy:
     def __init__(self, memory: Memory, options: ServerOptions, pending_folder: Path | None, has_model: bool) -> None:
         self.memory = memory
         self.options = options
-        self.upstream = Upstream(options.upstream, key=options.upstream_key, timeout_s=options.timeout_s)
-        self.recognising = ClientFollower(memory.store)
-        self.pending = PendingTurns(pending_folder, options.waiting_bytes)
-        self.turns = ChatTurns(
+        self.upstream: Upstream = Upstream(options.upstream, key=options.upstream_key, timeout_s=options.timeout_s)
+        self.recognising: ClientFollower = ClientFollower(memory.store)
+        self.pending: PendingTurns = PendingTurns(pending_folder, options.waiting_bytes)
+        self.turns: ChatTurns = ChatTurns(
             self.memory_of,
             self.recognising,
             self.pending,
@@ -68,9 +69,9 @@ class Proxy:
             window_of=self._window,
         )
         folds_upstream = options.memory == "upstream" and not has_model
-        self.metrics = Metrics()
+        self.metrics: Metrics = Metrics()
         self.metrics.waiting.ask = lambda: self.pending.count
-        self.folds = BackgroundFolds(
+        self.folds: BackgroundFolds = BackgroundFolds(
             self._open_story_to_fold,
             self._facts,
             idle_s=options.idle_s,
@@ -80,10 +81,16 @@ class Proxy:
         )
         self.metrics.to_fold.ask = lambda: self.folds.waiting
         commands = Commands(
-            self.memory_of, self.recognising, options.deadline_s, self.turns.absences, self.folds, self.turns.views
+            self.memory_of,
+            self.recognising,
+            options.deadline_s,
+            self.turns.absences,
+            self.folds,
+            self.turns.views,
+            self._open_story_to_fold,
         )
-        self.passthrough = Passthrough(self.upstream)
-        self.chat = Chat(self.upstream, self.turns, self.folds, commands, self.metrics, self.passthrough)
+        self.passthrough: Passthrough = Passthrough(self.upstream)
+        self.chat: Chat = Chat(self.upstream, self.turns, self.folds, commands, self.metrics, self.passthrough)
         self.stopping = False
         self._folds_upstream = folds_upstream
         self._writers: dict[tuple[str, str, str], Memory] = {}
@@ -191,7 +198,9 @@ async def _answer_failure(request: Request, _: Exception) -> Response:
     return await answer_refusal(request, Refusal(500, "internal", "Something went wrong here; the log says what."))
 
 
-HANDLERS = {Refusal: answer_refusal, HTTPException: _answer_http_error, Exception: _answer_failure}
+HANDLERS: dict[Any, ExceptionHandler] = {
+    Refusal: answer_refusal, HTTPException: _answer_http_error, Exception: _answer_failure
+}  # fmt: skip
 
 
 def make_routes(proxy: Proxy) -> list[BaseRoute]:

@@ -18,7 +18,7 @@ from previously.runtime.fold_report import FoldReport
 from previously.server.upstream import Facts
 from previously.story.story import Story
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 PATIENCE_S = 5.0
 """Seconds that a story waits for a moment in which nobody waits for an answer: an agent at work asks again as soon as
@@ -65,7 +65,7 @@ class BackgroundFolds:
         self._folding: asyncio.Task[FoldReport] | None = None
         self._runner: asyncio.Task[None] | None = None
         self._looking = False
-        self.given_up = 0
+        self.given_up: int = 0
 
     @property
     def waiting(self) -> int:

@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from urllib.parse import quote
 
@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from previously.core.errors import BadInput
 from previously.server.background_folds import BackgroundFolds
 from previously.server.chat_request import ChatRequest, parse_fields, read_fields, write_body
-from previously.server.commands import Commands
+from previously.server.commands import ASKS_MODEL, Commands
 from previously.server.guard import get_caller, read_whole_body
 from previously.server.logs import RequestNote, get_note
 from previously.server.metrics import Metrics
@@ -32,7 +32,7 @@ from previously.server.turn import ChatTurn, ChatTurns
 from previously.server.upstream import Upstream
 from previously.wire.interface import Interface
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 LARGE_BODY = 256 * 1024
 """A body beyond this is read in a thread: it takes some milliseconds, and others would wait for it."""
@@ -86,7 +86,11 @@ class Chat:
             return
         del content  # it would be held until the answer is at its end
         with self._under_way():
-            if words := await self._commands.answer(caller.owner, request):
+            command = request.command
+            asks_model = command is not None and command.name in ASKS_MODEL
+            with self._folds.pause_for(caller.owner, request.model, caller.key) if asks_model else nullcontext():
+                words = await self._commands.answer(caller.owner, request, caller.key)
+            if words:
                 await _say(words, request, send)
                 return
             with self._folds.pause_for(caller.owner, request.model, caller.key):

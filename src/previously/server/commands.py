@@ -21,11 +21,22 @@ from previously.server.absences import Absences
 from previously.server.background_folds import BackgroundFolds
 from previously.server.chat_request import ChatRequest
 from previously.server.upstream_messages import UpstreamViews
+from previously.story.ask import Verdict
 from previously.story.story import Story
 from previously.view.view import Section, View
 
 MOST_LINES = 40
 """The most lines of a list that are told: more than a screen, and nobody reads on in a chat."""
+
+ASK_S = 120.0
+"""Seconds that a model may take to answer a question: most clients wait a few minutes. After that the sources are shown
+without it."""
+
+ASKS_MODEL = frozenset({"ask"})
+"""The commands for which a model may be asked: folds make way for them."""
+
+NEAREST = 3
+"""Sources that are shown where the story does not say: a small model may have missed what stands there."""
 
 FOLDINGS = {
     "automatic": "what is due is folded when nobody waits",
@@ -48,28 +59,35 @@ class Commands:
         absences: Absences,
         folds: BackgroundFolds,
         views: UpstreamViews,
+        open_story: Callable[[str, str, str, str | None], Awaitable[Story]],
     ) -> None:
+        """`open_story(owner, name, model, key)` gives a story with the model that writes its memory."""
         self._memory_of = memory_of
+        self._open_story = open_story
         self._absences = absences
         self._folds = folds
         self._views = views
         self._recognising = recognising
         self._deadline_s = deadline_s
 
-    async def answer(self, owner: str, request: ChatRequest) -> str | None:
-        """Return the answer to a request whose last message is a command; None if it is not."""
-        if request.command is None:
+    async def answer(self, owner: str, request: ChatRequest, key: str | None = None) -> str | None:
+        """Return the answer to a request whose last message is a command; None if it is not. `key` is the one that it
+        came with."""
+        command = request.command
+        if command is None:
             return None
         try:
-            async with asyncio.timeout(self._deadline_s):
-                words = await self._answer(owner, request.command, request.client_request(owner))
+            async with asyncio.timeout(self._deadline_s) as deadline:
+                if command.name in ASKS_MODEL:
+                    deadline.reschedule(asyncio.get_running_loop().time() + self._deadline_s + ASK_S)
+                words = await self._answer(owner, command, request.client_request(owner), request.model, key)
         except PreviouslyError as error:
             words = str(error)
         except TimeoutError:
             words = "Memory is busy; ask again in a moment."
         return f"{MARK} {words}"
 
-    async def _answer(self, owner: str, command: Command, request: ClientRequest) -> str:
+    async def _answer(self, owner: str, command: Command, request: ClientRequest, model: str, key: str | None) -> str:
         if command.name == "help":
             return "Commands:\n" + "\n".join(f"- `//{name}` {what}" for name, what in COMMANDS.items())
         if not request.client_list.body and not request.story:
@@ -77,6 +95,8 @@ class Commands:
         place = await self._recognising.follow(_as_turn(request), "")
         if place is None:
             return NO_STORY
+        if command.name == "ask":
+            return await _ask(await self._open_story(owner, place.name, model, key), command.argument)
         story = await self._memory_of(owner).story(place.name, create=False)
         waits = self._folds.describe_folding(owner, story) if command.name == "why" else ""
         if command.name == "why" and (sentence := self._absences.describe(owner, place.name)):
@@ -105,6 +125,21 @@ async def _recap(story: Story, _: str) -> str:
         return "Nothing has been folded yet: all that was said is still in view."
     recaps = [f"**{one.title or f'Chapter {one.number}'}** {one.text}" for one in chapters if one.text]
     return "\n\n".join([*recaps, *texts])
+
+
+async def _ask(story: Story, question: str) -> str:
+    if not question:
+        return "Ask something: `//ask Where is the brass key?`"
+    try:
+        async with asyncio.timeout(ASK_S):
+            answer = await story.ask(question)
+    except TimeoutError:
+        answer = replace(await story.ask(question, by_model=False), reason=f"it took longer than {ASK_S:.0f} seconds")
+    note = f"The model's answer could not be shown: {answer.reason.rstrip('.')}." if answer.reason else ""
+    most = NEAREST if answer.verdict is Verdict.NOT_SAID else MOST_LINES
+    shown = answer.cited or answer.sources
+    sources = "\n".join(f"- [{one.number}] {one.label}: {' '.join(one.text.split())}" for one in shown[:most])
+    return "\n\n".join(filter(None, (answer.text, note, sources)))
 
 
 async def _why(story: Story, _: str) -> str:

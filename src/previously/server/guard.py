@@ -206,7 +206,7 @@ class Guard:
         self._callers = callers
         self._rates = Rates(rules.bounds, clock)
         self._clock = clock
-        self.requests = 0
+        self.requests: int = 0
         """The number of requests under way."""
         self.held_bytes = 0
         """Of their bodies."""

@@ -30,7 +30,7 @@ NOTED = "previously.noted"
 REQUEST_HEADER = b"x-previously-request"
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 
-requests_log = logging.getLogger("previously.requests")
+requests_log: logging.Logger = logging.getLogger("previously.requests")
 
 _SECRET = lazy_pattern(
     r"(?i)\bbearer\s+\S+|\bbasic\s+[A-Za-z0-9+/=]{8,}|\b(?:sk|pk|rk|key|hf|gsk|xai)[-_][A-Za-z0-9_-]{8,}"

@@ -47,7 +47,8 @@ class CountMetric:
     kind = "counter"
 
     def __init__(self, name: str, says: str, **labels: Sequence[str]) -> None:
-        self.name, self.says = name, says
+        self.name: str = name
+        self.says: str = says
         self._labels = {label: frozenset(values) for label, values in labels.items()}
         self._values: dict[tuple[str, ...], float] = {} if labels else {(): 0}
 
@@ -87,7 +88,8 @@ class Histogram:
     kind = "histogram"
 
     def __init__(self, name: str, says: str, bounds: Sequence[float]) -> None:
-        self.name, self.says = name, says
+        self.name: str = name
+        self.says: str = says
         self._bounds = sorted(bounds)
         self._counts = [0] * (len(bounds) + 1)
         self._sum = 0.0
@@ -112,21 +114,33 @@ class Metrics:
     """All that one server counts. Used by one event loop."""
 
     def __init__(self) -> None:
-        self.requests = CountMetric("previously_requests_total", "Requests answered.", route=ROUTES, status=STATUSES)
-        self.open_streams = Gauge("previously_open_streams", "Answers that are being streamed.")
-        self.turns = CountMetric("previously_turns_total", "Turns of stories that were answered.")
-        self.degraded = CountMetric("previously_degraded_turns_total", "Turns without memory that will be remembered.")
-        self.unsaved = CountMetric("previously_unsaved_turns_total", "Turns that nothing could keep.")
-        self.unsaved_answers = CountMetric("previously_unsaved_answers_total", "Answers that nothing could keep.")
-        self.added_ms = Histogram(
+        self.requests: CountMetric = CountMetric(
+            "previously_requests_total", "Requests answered.", route=ROUTES, status=STATUSES
+        )
+        self.open_streams: Gauge = Gauge("previously_open_streams", "Answers that are being streamed.")
+        self.turns: CountMetric = CountMetric("previously_turns_total", "Turns of stories that were answered.")
+        self.degraded: CountMetric = CountMetric(
+            "previously_degraded_turns_total", "Turns without memory that will be remembered."
+        )
+        self.unsaved: CountMetric = CountMetric("previously_unsaved_turns_total", "Turns that nothing could keep.")
+        self.unsaved_answers: CountMetric = CountMetric(
+            "previously_unsaved_answers_total", "Answers that nothing could keep."
+        )
+        self.added_ms: Histogram = Histogram(
             "previously_added_milliseconds", "Time from a whole request to asking the upstream.", MILLISECONDS
         )
         outcomes = [status.value for status in Status]
-        self.folds = CountMetric("previously_folds_total", "Folds, by what became of them.", outcome=outcomes)
-        self.fold_calls = CountMetric("previously_fold_calls_total", "Calls to a model for folds.")
-        self.failed_folds = CountMetric("previously_failed_folds_total", "Times that folding stopped with an error.")
-        self.waiting = Gauge("previously_waiting_turns", "Turns that wait to be remembered.")
-        self.to_fold = Gauge("previously_stories_to_fold", "Stories that are looked at for folds, or wait for it.")
+        self.folds: CountMetric = CountMetric(
+            "previously_folds_total", "Folds, by what became of them.", outcome=outcomes
+        )
+        self.fold_calls: CountMetric = CountMetric("previously_fold_calls_total", "Calls to a model for folds.")
+        self.failed_folds: CountMetric = CountMetric(
+            "previously_failed_folds_total", "Times that folding stopped with an error."
+        )
+        self.waiting: Gauge = Gauge("previously_waiting_turns", "Turns that wait to be remembered.")
+        self.to_fold: Gauge = Gauge(
+            "previously_stories_to_fold", "Stories that are looked at for folds, or wait for it."
+        )
 
     def count_folds(self, report: FoldReport) -> None:
         for done in report.folds:

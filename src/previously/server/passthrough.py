@@ -19,7 +19,7 @@ from previously.server.relay import Outgoing, relay
 from previously.server.upstream import Upstream
 from previously.wire.errors import find_error_format
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 KNOWN = frozenset({"models", "embeddings", "completions", "messages", "responses"})
 """The beginnings of paths that clients of chats use beside them. Others are logged, once each."""

@@ -21,7 +21,7 @@ from zlib import crc32
 
 from previously.core.errors import StoreProblem
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 SUFFIX, DAMAGED = ".jsonl", ".damaged"
 
@@ -52,7 +52,7 @@ class WaitingFile:
         self.path = path
         self.turns: dict[int, WaitingTurn] = {}
         self._done: set[int] = set()
-        self.size = 0
+        self.size: int = 0
         self._handle = handle
 
     def add(self, data: bytes, *, sync: bool = True) -> None:

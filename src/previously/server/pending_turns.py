@@ -33,7 +33,7 @@ from previously.server.pending_file import (
 from previously.wire.chat import parse_chat_message, to_openai
 from previously.wire.interface import CHAT, INTERFACES
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 WORN_SHARE = 0.5
 """A file of which less than this part still waits is written anew when it has grown to this part of its bound: that is

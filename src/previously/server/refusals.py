@@ -32,7 +32,7 @@ class Refusal(Exception):
         self.status = status
         self.code = code
         self.message = message
-        self.headers = tuple(headers)
+        self.headers: tuple[Header, ...] = tuple(headers)
 
     def body(self, wording: ErrorFormat = CHAT_ERRORS) -> bytes:
         """Return the error as the clients of an interface expect it."""

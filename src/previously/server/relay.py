@@ -25,7 +25,7 @@ from previously.wire.errors import CHAT_ERRORS, ErrorFormat
 from previously.wire.reply import Reply
 from previously.wire.sse import ReplyReader
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 MOST_ERROR_BYTES = 1024 * 1024
 """A longer complaint is no complaint of a model's server."""

@@ -47,13 +47,15 @@ class _Connection(asyncio.Protocol):
     transport: asyncio.Transport
 
     def __init__(self) -> None:
-        self.is_open = False
+        self.is_open: bool = False
         self._begin()
 
     def _begin(self) -> None:
-        self.status = 0
+        self.status: int = 0
         self.headers: list[tuple[bytes, bytes]] = []
-        self.has_head = self.is_whole = self.is_reusable = False
+        self.has_head: bool = False
+        self.is_whole: bool = False
+        self.is_reusable: bool = False
         self.chunks: deque[bytes] = deque()
         self._has_end = False
         self._loose = 0

@@ -46,7 +46,7 @@ from previously.wire.interface import Raw
 from previously.wire.reasoning import split_reasoning
 from previously.wire.reply import Reply, ReplyChoice
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 Done = TypeVar("Done")
 
@@ -124,12 +124,12 @@ class ChatTurns:
         """The number of times that each of the pending turns could not be brought in."""
         self._down_until = 0.0
         self._admission = Admission()
-        self.step = asyncio.Lock()
+        self.step: asyncio.Lock = asyncio.Lock()
         """Held for the longer steps of a turn that has no place at memory: where many come at once, those who have one
         go on after each step, not after all."""
-        self.views = UpstreamViews(memory_of)
-        self.absences = Absences()
-        self.unsaved = False
+        self.views: UpstreamViews = UpstreamViews(memory_of)
+        self.absences: Absences = Absences()
+        self.unsaved: bool = False
         """True from a turn that nothing has kept until one can be kept again."""
 
     async def begin(

@@ -24,7 +24,7 @@ from previously.server.transport import LeanTransport, needs_proxy
 from previously.wire.errors import SMALLEST_WINDOW
 from previously.wire.model_call import parse_body
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 UNKNOWN_WINDOW_TOKENS = 8_192
 """The window of a model of which nothing is known: what most local servers are started with."""
@@ -114,7 +114,7 @@ class Upstream:
         self._facts: dict[str, KnownFacts] = {}
         self._looking: dict[str, asyncio.Task[Facts]] = {}
         self._learned: dict[str, tuple[float, int]] = {}
-        self.is_reachable = True
+        self.is_reachable: bool = True
         """False from a request for which there was no connection until one is answered."""
 
     def build_headers(

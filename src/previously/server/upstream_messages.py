@@ -36,7 +36,7 @@ from previously.view.render import PlacedMessage, ViewPart, place_messages
 from previously.view.view import Furniture, View
 from previously.wire.interface import Interface, Raw
 
-log = logging.getLogger("previously.server")
+log: logging.Logger = logging.getLogger("previously.server")
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

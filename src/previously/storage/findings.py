@@ -88,9 +88,9 @@ class Findings:
         self._told = told
         self._story = ""
         self.faults: list[Fault] = []
-        self.more_faults = 0
+        self.more_faults: int = 0
         self.checked: Counter[str] = Counter()
-        self.garbage = Garbage()
+        self.garbage: Garbage = Garbage()
 
     def begin(self, story: str) -> None:
         """Take all faults that follow to be about this story."""

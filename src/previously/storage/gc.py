@@ -234,7 +234,7 @@ class Chain:
         self._holders = holders
         self._free = not line.published
         self._below = HIGHEST
-        self.freed = 0
+        self.freed: int = 0
         """The node after the one that is looked at next, if it goes and is still there."""
 
     def next(self) -> LinePiece | None:

@@ -123,7 +123,7 @@ ATTACHED = _make_table("attached book", "position name- body* at-")
 """The books that a story has attached, in order: rows of `story_book` and of `book`, which is the owner's. Copied too,
 and part of the digest by what they say: a book whose name is taken is given another."""
 
-NOT_COPIED = {
+NOT_COPIED: dict[str, tuple[str, ...]] = {
     "recall_state": ("owner", "story", "version", "word_table", "through", "vectors_through", "changes"),
     "recall_posting": ("owner", "story", "block", "term", "data"),
     "recall_fact": ("owner", "story", "block", "data"),

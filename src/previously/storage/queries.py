@@ -7,6 +7,8 @@ so that a store's Python reads the same whatever is below.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 
 from previously.core.patterns import lazy_pattern
@@ -43,16 +45,18 @@ def _adapt_for_psycopg(query: str) -> str:
     return _NAMED.sub(r"%(\1)s", query).replace("?", "%s")
 
 
-def load_all_queries(backend: str) -> dict[str, str]:
+@cache  # each connection needs them
+def load_all_queries(backend: str) -> Mapping[str, str]:
     """The named queries of a backend, and those for copying whole stories, which are made of `storage.layout`."""
     return {**load_queries(backend), **write_copy_queries(backend)}
 
 
-def load_migrations(backend: str) -> list[tuple[str, str]]:
+@cache
+def load_migrations(backend: str) -> tuple[tuple[str, str], ...]:
     """`(name, statements)` of a backend's migrations, in the order they are applied."""
     folder = files("previously.storage") / "sql" / backend / "migrations"
     migrations = sorted((item.name, item.read_text("utf-8")) for item in folder.iterdir() if item.name.endswith(".sql"))
     numbers = [name.split("_")[0] for name, _ in migrations]
     if len(set(numbers)) != len(numbers):
         raise ValueError("two migrations share a number")
-    return [(name.removesuffix(".sql"), text) for name, text in migrations]
+    return tuple((name.removesuffix(".sql"), text) for name, text in migrations)

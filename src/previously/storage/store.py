@@ -48,7 +48,7 @@ class Store:
 
     def __init__(self, database: Database, paths: KeptPaths | None = None) -> None:
         self.database = database
-        self.paths = paths or KeptPaths()
+        self.paths: KeptPaths = paths or KeptPaths()
 
     async def read(self, owner: str, work: Callable[[Tables], T]) -> T:
         """Run work that reads, all of one moment. It may run in another thread, and may be run again: it has no effect

@@ -170,7 +170,7 @@ class PathDigests:
         self._key = key
         self._segments: list[Segment] = []
         self._digests = bytearray()
-        self.nodes = array("q")
+        self.nodes: array[int] = array("q")
 
     def follow(self, segments: list[Segment], length: int) -> bool:
         """Hold this path; False if rows of it are missing."""

@@ -31,7 +31,7 @@ class LineMap:
     """Every line of a story."""
 
     def __init__(self, rows: Iterable[LineRow]) -> None:
-        self.lines = {row.id: row for row in rows}
+        self.lines: dict[int, LineRow] = {row.id: row for row in rows}
 
     @classmethod
     def read(cls, session: Session, key: StoryKey) -> LineMap:

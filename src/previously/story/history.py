@@ -64,7 +64,15 @@ class History:
         self._access = access
 
     async def log(self) -> list[Version]:
-        """Return every version of every memory, the oldest first."""
+        """Return every version of every memory, the oldest first.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "The ferry sank.")
+        ...     story.log()
+        []
+        """
         return await self._access.read(lambda moment: moment.snapshot.versions())
 
     async def telling(self, position: int) -> list[Telling]:

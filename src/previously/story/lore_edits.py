@@ -78,7 +78,15 @@ class LoreEdits:
         self._access = access
 
     async def lore(self, *, everything: bool = False) -> list[LoreListing]:
-        """Return the entries of the story and of its books; with `everything`, also those removed or only suggested."""
+        """Return the entries of the story and of its books; with `everything`, also those removed or only suggested.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.write_lore("Grim", "character", content="A barkeeper.")
+        ...     [entry.name for entry in story.lore()]
+        ['Grim']
+        """
         return await self._access.read(lambda moment: _list_lore(moment, everything=everything))
 
     async def write_lore(
@@ -89,7 +97,14 @@ class LoreEdits:
         keywords: Sequence[str] | None = None,
         content: str | None = None,
     ) -> LoreListing:
-        """Write an entry, or part of one that is there: what is given stands from now on, whatever scenes say."""
+        """Write an entry, or part of one that is there: what is given stands from now on, whatever scenes say.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     story.write_lore("Grim", "character", keywords=["Grim"], content="A barkeeper.").type
+        'character'
+        """
 
         def make_record(moment: StoryMoment) -> LoreRecord:
             called = _check_name(name)
@@ -147,7 +162,16 @@ class LoreEdits:
         return await self._decide(EntryAction.ACCEPT, name, kind)
 
     async def remove_lore(self, name: str, kind: str = "") -> LoreListing:
-        """Show an entry no more. It is not deleted."""
+        """Show an entry no more. It is not deleted.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.write_lore("Grim", "character", content="A barkeeper.")
+        ...     _ = story.remove_lore("Grim")
+        ...     story.lore()
+        []
+        """
         return await self._decide(EntryAction.REMOVE, name, kind)
 
     async def explain_lore(self, reader: str = "chat") -> list[LoreExplanation]:
@@ -155,7 +179,16 @@ class LoreEdits:
         return await self._access.read(lambda moment: self._explain(moment, reader))
 
     async def attach_book(self, name: str) -> None:
-        """Let entries of a book come up in this story."""
+        """Let entries of a book come up in this story.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = memory.keep_book("lethen", [{"name": "Grim", "keywords": ["Grim"], "content": "A barkeeper."}])
+        ...     story.attach_book("lethen")
+        ...     story.attached_books()
+        ['lethen']
+        """
         key = self._access.key
         await self._access.store.write(key, lambda tables: tables.books.attach(key, name))
 

@@ -77,7 +77,15 @@ class MemoryEdits:
         self._access = access
 
     async def close_chapter(self, title: str = "", at: int = -1) -> ChapterText:
-        """Close the chapter with the message at `at`. A chapter that ends there already gets the title."""
+        """Close the chapter with the message at `at`. A chapter that ends there already gets the title.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "The ferry sank.")
+        ...     story.close_chapter("The last crossing").number
+        1
+        """
 
         def change(change: StoryChange) -> ChapterText:
             snapshot, in_force = change.snapshot, InForce(change.snapshot)
@@ -98,7 +106,17 @@ class MemoryEdits:
         return await self._access.change(change)
 
     async def write(self, what: str, text: str) -> None:
-        """Put a person's words in place of the recap, the backbone or `chapter:N`. No fold ever changes them."""
+        """Put a person's words in place of the recap, the backbone or `chapter:N`. No fold ever changes them.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "The ferry sank.")
+        ...     _ = story.close_chapter("The last crossing")
+        ...     story.write("chapter:1", "The ferry sank, and nobody drowned.")
+        ...     story.chapters()[0].text
+        'The ferry sank, and nobody drowned.'
+        """
         await self._access.change(lambda change: write_text(change, what, text))
 
     async def write_knowledge(self, name: str, summary: str, facts: Sequence[str]) -> None:
@@ -126,7 +144,15 @@ class MemoryEdits:
         return await self._access.read(lambda moment: _list_flagged(moment.snapshot))
 
     async def pin(self, text: str | None = None, *, at: int = -1) -> Mark:
-        """Show words in every view: these, or those of the message at `at`."""
+        """Show words in every view: these, or those of the message at `at`.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Hello.")
+        ...     story.pin("Odalys cannot swim.").text
+        'Odalys cannot swim.'
+        """
 
         def change(change: StoryChange) -> Mark:
             messages, words = change.snapshot.messages, text
@@ -139,11 +165,29 @@ class MemoryEdits:
         return await self._access.change(change)
 
     async def pins(self) -> list[Mark]:
-        """Return what is pinned, in path order."""
+        """Return what is pinned, in path order.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Hello.")
+        ...     _ = story.pin("Odalys cannot swim.")
+        ...     [pin.text for pin in story.pins()]
+        ['Odalys cannot swim.']
+        """
         return await self._access.read(lambda moment: moment.snapshot.marks({MarkKind.PIN}))
 
     async def unpin(self, pin: int) -> None:
-        """Show a pin no more."""
+        """Show a pin no more.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Hello.")
+        ...     story.unpin(story.pin("Odalys cannot swim.").id)
+        ...     story.pins()
+        []
+        """
 
         def change(change: StoryChange) -> None:
             if pin not in [mark.id for mark in change.snapshot.marks({MarkKind.PIN})]:

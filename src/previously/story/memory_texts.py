@@ -63,7 +63,18 @@ class MemoryTexts:
         self._access = access
 
     async def recap(self) -> MemoryText | None:
-        """Return the recap of the open chapter, what a person wrote of it included."""
+        """Return the recap of the open chapter, what a person wrote of it included.
+
+        >>> from previously import BlockingMemory, Settings
+        >>> with BlockingMemory(":memory:", settings=Settings(tail_messages=1, fold_messages=2)) as memory:
+        ...     story = memory.story("ferry")
+        ...     for text in ("Odalys hid the ledger.", "Wren saw her.", "Rain."):
+        ...         _ = story.add("assistant", text)
+        ...     _ = story.fold()
+        ...     recap = story.recap()
+        >>> recap.span.last, recap.made_by
+        (1, 'builtin')
+        """
         return await self._read_text(Kind.RECAP)
 
     async def brief(self) -> MemoryText | None:
@@ -75,7 +86,16 @@ class MemoryTexts:
         return await self._read_text(Kind.BACKBONE)
 
     async def chapters(self) -> list[ChapterText]:
-        """Return every closed chapter with its recap, the oldest first."""
+        """Return every closed chapter with its recap, the oldest first.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "The ferry sank.")
+        ...     _ = story.close_chapter("The last crossing")
+        ...     [(chapter.number, chapter.title) for chapter in story.chapters()]
+        [(1, 'The last crossing')]
+        """
 
         def read(moment: StoryMoment) -> list[ChapterText]:
             in_force = InForce(moment.snapshot)
@@ -85,7 +105,7 @@ class MemoryTexts:
 
     async def cast(self) -> list[CastItem]:
         """Return every character whose knowledge is kept, by name, and what they know."""
-        facts = await self._access.read(_read_cast)
+        facts = await self._access.read(read_cast)
         return [CastItem(name, known.knowledge, known.stale) for name, known in facts.items()]
 
     async def who_knows(self, query: str) -> list[Knower]:
@@ -93,7 +113,7 @@ class MemoryTexts:
         facts."""
         if not query.strip():
             raise BadInput("Say what somebody may know of.")
-        facts = await self._access.read(_read_cast)
+        facts = await self._access.read(read_cast)
         return find_knowers(
             {
                 name: Knowledge(known.asked.summary if known.asked else "", known.all_facts)
@@ -122,7 +142,7 @@ class MemoryTexts:
 
     async def scenes(self) -> list[SceneText]:
         """Return every scene that was noted and stands on the path, the oldest first."""
-        return await self._access.read(lambda moment: _read_scenes(moment.snapshot, moment.rules))
+        return await self._access.read(lambda moment: read_scenes(moment.snapshot, moment.rules))
 
     async def notes(self) -> list[tuple[Span, Note]]:
         """Return what updates noted of each span, in path order."""
@@ -138,7 +158,7 @@ class MemoryTexts:
 
         def read(moment: StoryMoment) -> list[int]:
             tilings = find_updates(moment.snapshot, _read_path(moment.snapshot))
-            scenes = _read_scenes(moment.snapshot, moment.rules)
+            scenes = read_scenes(moment.snapshot, moment.rules)
             return [
                 *(tile.note.id for tiles in tilings for tile in tiles if tile.note),
                 *(scene.version for scene in scenes),
@@ -173,7 +193,7 @@ def _read_path(snapshot: Snapshot) -> list[OnPath]:
     return snapshot.path(0, snapshot.messages - 1)
 
 
-def _read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
+def read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
     path = _read_path(snapshot)
     notes = snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path]) if path else []
     ends = {mark.position for mark in snapshot.marks(list_end_kinds(rules))}
@@ -187,7 +207,7 @@ def _read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
     return scenes
 
 
-def _read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
+def read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
     """Return what each character knows, by name: those who speak as list_characters, and those whom updates noted. A
     narrator or a group is nobody who knows something."""
     state, presence = moment.read_known().state, moment.read_presence()

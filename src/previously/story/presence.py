@@ -71,11 +71,30 @@ class PresenceEdits:
         return await self._access.change(change)
 
     async def leave(self, name: str) -> None:
-        """From the next message on, somebody is not there."""
+        """From the next message on, somebody is not there.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Good night.", name="Maya")
+        ...     story.leave("Maya")
+        ...     story.absent()
+        ['Maya']
+        """
         await self._say(MarkKind.LEFT, name)
 
     async def enter(self, name: str) -> None:
-        """From the next message on, somebody is there again."""
+        """From the next message on, somebody is there again.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Good night.", name="Maya")
+        ...     story.leave("Maya")
+        ...     story.enter("Maya")
+        ...     story.absent()
+        []
+        """
         await self._say(MarkKind.ENTERED, name)
 
     async def absent(self) -> list[str]:

@@ -47,7 +47,15 @@ class ThreadsState:
         self._access = access
 
     async def threads(self, *, everything: bool = False) -> list[ThreadListing]:
-        """Return what is open, what matters most first; with `everything`, also what sleeps and what is settled."""
+        """Return what is open, what matters most first; with `everything`, also what sleeps and what is settled.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     story.open_thread("Wren promised to tune the piano", due="by Friday")
+        ...     [listing.thread.text for listing in story.threads()]
+        ['Wren promised to tune the piano']
+        """
 
         def read(moment: StoryMoment) -> list[ThreadListing]:
             kept = moment.read_known().state.threads
@@ -84,17 +92,42 @@ class ThreadsState:
         return await self._read_again(thread)
 
     async def reopen_thread(self, text: str) -> Thread:
-        """Say that a settled thread is open all the same."""
+        """Say that a settled thread is open all the same.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     story.open_thread("Wren owes Odalys forty crowns")
+        ...     _ = story.resolve_thread("forty crowns")
+        ...     story.reopen_thread("forty crowns").settled is None
+        True
+        """
         thread = await self._find_thread(text, "settled")
         await self._record(MarkKind.THREAD, ThreadRecord(ThreadAction.OPEN, thread.text, id=thread.id))
         return await self._read_again(thread)
 
     async def state(self) -> list[StateValue]:
-        """Return how things stand, a value for each thing and aspect; the newest last."""
+        """Return how things stand, a value for each thing and aspect; the newest last.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     story.hold("Wren / place: the ferry")
+        ...     [value.text for value in story.state()]
+        ['Wren / place: the ferry']
+        """
         return list((await self._read_state()).current.standing)
 
     async def hold(self, text: str) -> None:
-        """Say how something stands: `Thing / aspect: value`, or in free words. No model changes it."""
+        """Say how something stands: `Thing / aspect: value`, or in free words. No model changes it.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     story.hold("It is raining.")
+        ...     [value.text for value in story.state()]
+        ['It is raining.']
+        """
         await self._record(MarkKind.HELD, StateRecord(_check_words(text)))
 
     async def end_held(self, text: str) -> StateValue:

@@ -62,6 +62,12 @@ class Transcript:
 
         With `expected_head`, only if the branch still ends there (`HeadMoved` otherwise). With an
         `idempotency_key`, at most once, however often it is tried.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     story.add("user", "Is the ferry in?", name="Wren").messages
+        1
         """
         draft = Draft(
             message(role, text, speaker=name, witnesses=witnesses), Attributes(at, source_id, extra or {}, hidden)
@@ -92,7 +98,16 @@ class Transcript:
         return await self._change(position, lambda item: Splice(item.position, 0, (Put(draft),)))
 
     async def edit(self, position: int, text: str) -> BranchInfo:
-        """Give a message other words. Its role, speaker, witnesses and attributes stay; its other parts too."""
+        """Give a message other words. Its role, speaker, witnesses and attributes stay; its other parts too.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Is the fery in?")
+        ...     _ = story.edit(0, "Is the ferry in?")
+        ...     story.messages()[0].entry.message.text
+        'Is the ferry in?'
+        """
 
         def replace_words(item: OnPath) -> Splice:
             edited = replace(item.entry.message, parts=_replace_text(item.entry.message, text))
@@ -102,11 +117,29 @@ class Transcript:
         return await self._change(position, replace_words)
 
     async def delete(self, position: int) -> BranchInfo:
-        """Take a message off the path. It stays in the store."""
+        """Take a message off the path. It stays in the store.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Is the ferry in?")
+        ...     _ = story.add("user", "Oops.")
+        ...     story.delete(-1).messages
+        1
+        """
         return await self._change(position, lambda item: Splice(item.position, 1, ()))
 
     async def hide(self, position: int, *, hidden: bool = True) -> BranchInfo:
-        """Do not show a message verbatim any more; it is still remembered."""
+        """Do not show a message verbatim any more; it is still remembered.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "(Back in a minute.)")
+        ...     _ = story.hide(0)
+        ...     story.messages()[0].entry.attributes.hidden
+        True
+        """
 
         def write(tables: Tables) -> BranchInfo:
             snapshot = tables.snapshot(self._access.key)
@@ -121,7 +154,17 @@ class Transcript:
         return await self.hide(position, hidden=False)
 
     async def regenerate(self, text: str) -> BranchInfo:
-        """Put another reply in place of the newest message, which stays beside it as a swipe."""
+        """Put another reply in place of the newest message, which stays beside it as a swipe.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Is the ferry in?")
+        ...     _ = story.add("assistant", "No.")
+        ...     _ = story.regenerate("It is.")
+        ...     [swipe.message.text for swipe in story.swipes()]
+        ['No.', 'It is.']
+        """
         return await self.edit(-1, text)
 
     async def swipes(self, position: int = -1) -> list[Entry]:
@@ -143,7 +186,17 @@ class Transcript:
         return await self._apply(branch, [splice])
 
     async def branch(self, name: str, at: int | None = None) -> BranchInfo:
-        """Make a branch that holds the story up to and including position `at` (all of it if None)."""
+        """Make a branch that holds the story up to and including position `at` (all of it if None).
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "We stay.")
+        ...     _ = story.add("user", "It rains.")
+        ...     _ = story.branch("what-if", at=0)
+        ...     story.switch("what-if").messages
+        1
+        """
         if not name.strip() or clean(name)[1]:
             raise BadInput("A branch needs a name, of characters that can be stored.")
 
@@ -174,7 +227,15 @@ class Transcript:
         return await self._access.store.read(key.owner, lambda tables: tables.stories.moves(key))
 
     async def messages(self, first: int = 0, last: int = -1) -> list[OnPath]:
-        """Return what stands at positions first to last of the active path, both included."""
+        """Return what stands at positions first to last of the active path, both included.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Is the ferry in?", name="Wren")
+        ...     [(item.position, item.entry.message.speaker) for item in story.messages()]
+        [(0, 'Wren')]
+        """
 
         def read(snapshot: Snapshot) -> list[OnPath]:
             if not snapshot.messages:

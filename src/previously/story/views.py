@@ -36,7 +36,7 @@ class StoryViews:
     def __init__(self, access: StoryAccess, name: str) -> None:
         self._access = access
         self._name = name
-        self.memory_mark = "".join(choice(ascii_lowercase) for _ in range(MARK_LETTERS))
+        self.memory_mark: str = "".join(choice(ascii_lowercase) for _ in range(MARK_LETTERS))
         """The letters that this story's memory of a turn is marked with. Those that were kept count, once they are."""
         self._is_mark_kept = False
 
@@ -57,7 +57,16 @@ class StoryViews:
         would have been before the message at that position. `exclude`: sections of memory to leave out (`pins`,
         `backbone`, `chapters`, `recap`, `threads`, `state`, `cast`, `lore`, `recall`); what only they tell of is
         listed as left out. `furniture`: what the client adds of its own, which counts. `aside`: for a question beside
-        the story; nothing is kept of it."""
+        the story; nothing is kept of it.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Is the ferry in?", name="Wren")
+        ...     view = story.view(1_000)
+        >>> view.tokens < view.budget_tokens, [message.text for message in view.messages]
+        (True, ['Is the ferry in?'])
+        """
         asked = self._ask(budget_tokens, reader, exclude, furniture)
         if before is not None:
             return await self._make_before(asked, before)
@@ -115,7 +124,15 @@ class StoryViews:
         self, query: str, *, top: int | None = None, budget_tokens: int | None = None, witness: str | None = None
     ) -> list[SearchHit]:
         """Return the messages that say most about a query, best first; only what `witness` witnessed. At most `top`,
-        ten if that is not said, or as many as a budget holds: each is charged what it would take in a view."""
+        ten if that is not said, or as many as a budget holds: each is charged what it would take in a view.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "The brass key is under the stair.", name="Odalys")
+        ...     [(hit.position, hit.speaker) for hit in story.search("brass key")]
+        [(0, 'Odalys')]
+        """
         await catch_up(self._access.store, self._access.key)
         settings = self._access.settings
         counter, dated = settings.counter, settings.in_force.clock == "chat"

@@ -54,7 +54,7 @@ class ServedRequest:
         self.method = method
         self.path = path
         self.raw_headers = raw_headers
-        self.headers = {name.lower(): value for name, value in raw_headers}
+        self.headers: dict[str, str] = {name.lower(): value for name, value in raw_headers}
         self.body = body
         self.arrived_at = at
         self.ended_at: float | None = None
@@ -134,7 +134,7 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.Handle | None = None
         self._waiting: asyncio.Task[None] | None = None
         self._paused = False
-        self.lost = self._loop.create_future()
+        self.lost: asyncio.Future[None] = self._loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment] # it is one of a stream

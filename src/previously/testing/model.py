@@ -33,7 +33,7 @@ class ScriptedModel:
     ) -> None:
         self.requests: list[ModelRequest] = []
         """Every request, in the order they came."""
-        self.closed = False
+        self.closed: bool = False
         self._name = name
         self._reply = reply
 

@@ -68,16 +68,16 @@ class ScriptedServer:
         """Every request for an answer, in the order they came."""
         self.others: list[ServedRequest] = []
         """Every other request: models, windows, embeddings."""
-        self.running = 0
+        self.running: int = 0
         """Answers under way now."""
-        self.most_running = 0
+        self.most_running: int = 0
         self.plan = plan
         self.model = model
         self.window_tokens = window_tokens
         self.strict = strict
         self.faults: list[str] = []
         """Each request that a strict server refused, and why."""
-        self.changes = ChangeSignal()
+        self.changes: ChangeSignal = ChangeSignal()
         self.connections: set[Connection] = set()
         self._kind = kind
         self._on_overflow = on_overflow

@@ -9,7 +9,7 @@ that says what matters most first (a brief) its last lines. No quotation is ever
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from previously.core.quote_lines import is_line_at, is_within_line, parse_line
@@ -132,3 +132,32 @@ def cut_to_tokens(text: str, most_tokens: int) -> str:
         return text
     end = find_fitting_length(text, max(most_tokens - estimate_tokens("…"), 0))
     return f"{text[:end].rstrip(' ,;:')}…" if end else ""
+
+
+def cut_around(
+    text: str, places: Sequence[tuple[int, int]], most: int, count: Callable[[str], int] = estimate_tokens
+) -> str:
+    """Return a text that may take so much as it is; of a longer one the sentences around these places, as many as fit,
+    with marks where something is left out. A sentence that is too long by itself is cut."""
+    if count(text) <= most:
+        return text
+    starts = find_starts(text)
+    ends = [*starts[1:], len(text)]
+    held = [sum(begin <= place < end for place, _ in places) for begin, end in zip(starts, ends, strict=True)]
+    first = last = max(range(len(starts)), key=lambda at: held[at])
+
+    def take(begin: int, end: int) -> str:
+        shown = text[starts[begin] : ends[end]].strip()
+        return f"{'… ' if begin else ''}{shown}{' …' if end < len(starts) - 1 else ''}"
+
+    if count(take(first, last)) > most:
+        return cut_to_tokens(text[starts[first] : ends[last]].strip(), most)
+    while True:
+        wider = [
+            (begin, end) for begin, end in ((first, last + 1), (first - 1, last)) if begin >= 0 and end < len(ends)
+        ]
+        fitting = [bounds for bounds in wider if count(take(*bounds)) <= most]
+        if not fitting:
+            return take(first, last)
+        # On the side that holds more of what was found; else on, as the story goes.
+        first, last = max(fitting, key=lambda bounds: sum(held[bounds[0] : bounds[1] + 1]))

@@ -64,7 +64,7 @@ class HeardNames:
     """The words of some texts, as names are looked up among them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self.text = "\n".join(texts)
+        self.text: str = "\n".join(texts)
         self._keys = make_keys(self.text)
         capitals = {make_key(part) for word in WORD.findall(self.text) if _is_capital(word) for part in word.split("-")}
         roots = {stem_name(key) for key in capitals if len(key) >= _LEAST}

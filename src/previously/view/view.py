@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
+from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role
@@ -172,7 +173,19 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """All that the model will see."""
+    """All that the model will see.
+
+    >>> from previously import BlockingMemory
+    >>> with BlockingMemory(":memory:") as memory:
+    ...     story = memory.story("ferry")
+    ...     _ = story.add("user", "Is the ferry in?")
+    ...     _ = story.pin("Odalys cannot swim.")
+    ...     view = story.view(1_000)
+    >>> [(item.section.value, item.reason) for item in view.items]
+    [('pins', 'pinned'), ('tail', 'one of the newest 12')]
+    >>> view.left_out
+    ()
+    """
 
     budget_tokens: int
     tokens: int
@@ -197,6 +210,36 @@ class View:
     def tail_positions(self) -> list[int]:
         """The positions of the messages of the tail on the path, in the order of the view."""
         return [item.position for item in self.parts.tail]
+
+    def to_openai(self) -> list[Any]:
+        """Return the messages as OpenAI's chat API takes them, and every server that is compatible with it.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Is the ferry in?")
+        ...     story.view(1_000).to_openai()
+        [{'role': 'user', 'content': 'Is the ferry in?'}]
+        """
+        from previously.wire.chat import to_chat
+
+        return to_chat(self.messages)
+
+    def to_anthropic(self) -> dict[str, Any]:
+        """Return `messages`, and `system` where there is one, as Anthropic's API takes them: the system prompt apart,
+        the user first, and the two in turn. Give them to the client as they are: `create(**view.to_anthropic(), …)`.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("system", "You are a ferryman.")
+        ...     _ = story.add("user", "Is the ferry in?")
+        ...     story.view(1_000).to_anthropic()
+        {'system': 'You are a ferryman.', 'messages': [{'role': 'user', 'content': 'Is the ferry in?'}]}
+        """
+        from previously.wire.anthropic_request import to_anthropic
+
+        return to_anthropic(self.messages)
 
     @property
     def report(self) -> Report:

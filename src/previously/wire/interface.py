@@ -87,8 +87,8 @@ class MessagesInterface(Interface):
 
     name = "messages"
     path = "messages"
-    errors = MESSAGES_ERRORS
-    events = anthropic_reply.AnthropicEvents
+    errors: ErrorFormat = MESSAGES_ERRORS
+    events: type[EventParser] = anthropic_reply.AnthropicEvents
     begins_with_user = True
 
     def read_raws(self, fields: Mapping[str, Any]) -> list[Raw]:
@@ -140,8 +140,8 @@ class ResponsesInterface(Interface):
 
     name = "responses"
     path = "responses"
-    errors = RESPONSES_ERRORS
-    events = responses_reply.ResponsesEvents
+    errors: ErrorFormat = RESPONSES_ERRORS
+    events: type[EventParser] = responses_reply.ResponsesEvents
 
     def is_partial(self, fields: Mapping[str, Any]) -> bool:
         if any(fields.get(name) for name in _ELSEWHERE):

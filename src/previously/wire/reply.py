@@ -271,10 +271,10 @@ class ReplyFold:
         self.model: str | None = None
         self.usage: Mapping[str, Any] | None = None
         self.error: object = None
-        self.done = False
-        self.streamed = True
-        self.truncated = False
-        self.junk = 0
+        self.done: bool = False
+        self.streamed: bool = True
+        self.truncated: bool = False
+        self.junk: int = 0
 
     def reply(self) -> Reply:
         return Reply(

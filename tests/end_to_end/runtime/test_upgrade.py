@@ -1,9 +1,10 @@
 """A database of version 0.1.0: it opens, its texts stay in force, all of it can be made anew, and it is kept as it was.
 
 `data/stories-0.1.0.db.gz` was written by that version: a story of 90 messages that a scripted model folded (a chapter
-closed, its recap rewritten by hand, a pin) and one of 60 that the built-in writer did. With `stories-0.1.0-by-hand.db.gz`
-a person had done all that a person could: a story of 13 messages, edited, deleted, hidden, branched, with settings, a recap
-and a chapter locked, a pin, lore, a book, a thread, a state, somebody who left, and a key.
+closed, its recap rewritten by hand, a pin) and one of 60 that the built-in writer did. So was
+`stories-0.1.0-by-hand.db.gz`, in which a person had done all that a person could: a story of 13 messages, edited,
+deleted, hidden, branched, with settings, a recap and a chapter locked, a pin, lore, a book, a thread, a state, somebody
+who left, and a key.
 """
 
 from __future__ import annotations
@@ -160,7 +161,8 @@ def test_messages_hand_edits_and_locks_are_what_they_were(tmp_path: Path) -> Non
             ]
             assert [one.text for one in story.state()] == ["Odalys is in the mill"]
             assert story.absent() == ["Joaquin"]
-            assert [(one.name, one.owner) for one in memory.keys()] == [("phone", "maya")]
+            (key,) = memory.keys()
+            assert (key.name, key.owner) == ("phone", "maya")
             story.fold()  # what a person wrote is still there after a fold
         story.unlock("chapter:1")
         with pytest.raises(BadInput, match="Nobody wrote or locked"):

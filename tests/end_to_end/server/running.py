@@ -155,16 +155,20 @@ Said = tuple[str, str]
 
 async def stories_with(db: Path, words: str) -> dict[str, list[Said]]:
     """Every story in which these words were said, with its path, as the library reads it from the file."""
-    found: dict[str, list[Said]] = {}
     async with await Memory.open(db) as memory:
-        for info in await memory.stories():
-            story = await memory.story(info.name)
-            path: list[Said] = []
-            for item in await story.messages():
-                broken = PARTIAL if item.entry.attributes.extra.get("partial") is True else ""
-                path.append((item.entry.message.role.value, broken + item.entry.message.text))
-            if any(words in text for _, text in path):
-                found[info.name] = path
+        return await _stories_with(memory, words)
+
+
+async def _stories_with(memory: Memory, words: str) -> dict[str, list[Said]]:
+    found: dict[str, list[Said]] = {}
+    for info in await memory.stories():
+        story = await memory.story(info.name)
+        path: list[Said] = []
+        for item in await story.messages():
+            broken = PARTIAL if item.entry.attributes.extra.get("partial") is True else ""
+            path.append((item.entry.message.role.value, broken + item.entry.message.text))
+        if any(words in text for _, text in path):
+            found[info.name] = path
     return found
 
 
@@ -179,13 +183,14 @@ async def swipes_of(db: Path, words: str, position: int) -> list[str]:
 async def settled(db: Path, words: str, expected: Sequence[Said], *others: Sequence[Said]) -> None:
     """Wait until there is one story with these words, and it says just this, or one of the others."""
     last = time.monotonic() + SETTLING_S
-    while True:
-        found = list((await stories_with(db, words)).values())
-        if len(found) == 1 and any(found[0] == list(path) for path in (expected, *others)):
-            return
-        if time.monotonic() > last:
-            raise AssertionError(f"{words!r} is not as it should be, but: {found}")
-        await asyncio.sleep(0.05)
+    async with await Memory.open(db) as memory:
+        while True:
+            found = list((await _stories_with(memory, words)).values())
+            if len(found) == 1 and any(found[0] == list(path) for path in (expected, *others)):
+                return
+            if time.monotonic() > last:
+                raise AssertionError(f"{words!r} is not as it should be, but: {found}")
+            await asyncio.sleep(0.05)
 
 
 @dataclass

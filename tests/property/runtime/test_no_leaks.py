@@ -203,6 +203,7 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
     secrets = sorted(tale.unknown_to(name))
     query = " ".join(["mill crowns heir", *chance.sample(secrets, min(2, len(secrets)))])
     yield "search", repr([hit.text for hit in story.search(query, witness=spelt)])
+    yield "ask", repr(story.ask(query, witness=spelt, by_model=False).sources)
     for word in secrets[:3]:
         known_by = [row for row in story.who_knows(word) if casefold(row.name) == casefold(name)]
         yield f"who knows of {word}", repr([row for row in known_by if canaries_in(repr(row)) & {word}])

@@ -120,9 +120,10 @@ def _form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: b
         yield Refused(RefusalKind.NOT_PROSE, f"it is not prose but {structure}")
     if is_cut(text, lenient=not by_model):
         yield Refused(RefusalKind.TRUNCATED, f"it breaks off: …{clip_words(text[-40:])}")
-    wrong = find_wrong_language("\n".join([asked.previous, *material.texts]), text)
+    wrong = find_wrong_language(asked.question or "\n".join([asked.previous, *material.texts]), text)
     if wrong:
-        yield Refused(RefusalKind.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the story")
+        of = "question" if asked.question else "story"
+        yield Refused(RefusalKind.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the {of}")
     if _third_person(asked, material):
         said = find_first_person(text, material.language)
         if said:
@@ -276,11 +277,13 @@ def gather_material(asked: TextRequest) -> CheckMaterial:
     )
     texts = tuple(read_text(message) for message in messages)
     speakers = "\n".join(dict.fromkeys(message.speaker for message in messages if message.speaker))
-    story = "\n".join([asked.previous, speakers, *texts, *asked.sources])
-    language = find_language("\n".join([asked.previous, *texts])) or "English"
+    story = "\n".join([asked.previous, speakers, *texts, *asked.sources, asked.question])
+    language = find_language(asked.question or "\n".join([asked.previous, *texts])) or "English"
     words = count_words(asked.previous) + sum(map(count_words, texts))
     # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
     values = find_values(story, language) | find_values(story.replace(",", " "), language)
+    if asked.question:  # it may be asked in another language than the story is told in
+        values |= find_values(story, find_language("\n".join(asked.sources)) or "English")
     return CheckMaterial(messages, texts, story, language, HeardNames([story]), values, words)
 
 
@@ -325,6 +328,8 @@ class TextRequest:
     """The most words; 0 = derived from the target."""
     sources: tuple[str, ...] = ()
     """All texts that were shown beside the earlier text and the delta: what they name counts as heard."""
+    question: str = ""
+    """A question that the text answers, in whose language it is to be; empty = it is a text of the story."""
     third_person: bool | None = None
     """True if the story is told in the third person; None = as the earlier text is, or the messages are."""
 

@@ -182,11 +182,6 @@ def find_rules(messages: Sequence[Message]) -> list[int]:
     return sorted(messages.index(message) for message in newest.values())
 
 
-def holds_rules(message: Message) -> bool:
-    """Return whether a client put rules into it, as a block at the beginning of a text."""
-    return any(kind != ENVIRONMENT for kind in name_rules(message))
-
-
 def name_rules(message: Message) -> tuple[str, ...]:
     """Return the kinds of rules that a client put into a message, as blocks at the beginning of a text; a newer message
     with the same kinds takes its place. Empty where it holds none."""

@@ -26,11 +26,11 @@ _PLACEHOLDER = lazy_pattern(r"\{\{(\w+)\}\}")
 _OWN_TAG = lazy_pattern(
     r"</?(?=(?:recap|new_events|old_words|new_words|chapter|story_so_far"
     r"|known|as_things_stood|just_before|so_far|scene|summaries|memory|open_threads|noted|fragment|brief|conversation"
-    r"|new_messages"
+    r"|new_messages|sources|question"
     r")\b)"
 )
 
-PLACEHOLDERS = {
+PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     "update": (
         "voices",
         "language",
@@ -77,6 +77,7 @@ PLACEHOLDERS = {
         "hint",
     ),
     "combine": ("length", "summaries", "hint"),
+    "ask": ("sources", "question", "hint"),
     "cast": ("name", "summary", "facts", "events", "hint"),
     "brief": ("length", "previous", "conversation", "hint"),
     "analysis": (

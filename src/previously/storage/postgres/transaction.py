@@ -37,9 +37,9 @@ class PostgresSession:
         self._connection = connection
         self._queries = queries
         self._writer = writer
-        self.token = ""
+        self.token: str = ""
         """Names the transaction that writes, in the row of its writer."""
-        self.committing = False
+        self.committing: bool = False
         """The server was asked to commit, so that it may have done so even if it never answered."""
 
     def rows(self, name: str, values: Mapping[str, Any]) -> list[Row]:

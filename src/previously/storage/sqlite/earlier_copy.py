@@ -15,12 +15,11 @@ OWN_MODE = 0o600
 
 def keep_copy(connection: apsw.Connection, copy: str) -> None:
     """Write what a connection reads to a new file, which is there whole and on disk or not at all."""
-    partial = f"{copy}.partial"
-    with suppress(FileNotFoundError):
-        os.unlink(partial)  # left by one that was interrupted
-    create_file(partial)
+    partial = Path(f"{copy}.partial")
+    partial.unlink(missing_ok=True)  # left by one that was interrupted
+    create_file(str(partial))
     try:
-        kept = apsw.Connection(partial)
+        kept = apsw.Connection(str(partial))
         try:
             with kept.backup("main", connection, "main") as copying:
                 copying.step()
@@ -28,12 +27,12 @@ def keep_copy(connection: apsw.Connection, copy: str) -> None:
         finally:
             kept.close()
         sync_file(partial)
-        os.replace(partial, copy)
+        partial.replace(copy)
         if os.name == "posix":
-            sync_file(str(Path(copy).parent))
+            sync_file(partial.parent)
     except BaseException:
         with suppress(OSError):
-            os.unlink(partial)
+            partial.unlink()
         raise
 
 
@@ -43,9 +42,9 @@ def find_copy_name(path: str, version: str) -> str:
     return next(name for name in names if not os.path.lexists(name))
 
 
-def sync_file(path: str) -> None:
+def sync_file(path: Path) -> None:
     """See to it that a file, or the names in a directory, are on the disk."""
-    opened = os.open(path, os.O_RDONLY if os.path.isdir(path) else os.O_RDWR)
+    opened = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(opened)
     finally:

@@ -93,10 +93,10 @@ def _publish(partial: Path, path: Path) -> None:
             connection.pragma("journal_mode", "delete")  # folds the WAL in
         finally:
             connection.close()
-        sync_file(str(partial))
+        sync_file(partial)
         _rename(partial, path)
         if os.name == "posix":
-            sync_file(str(path.parent))
+            sync_file(path.parent)
     except (apsw.Error, OSError) as error:
         raise StoreProblem(f"{path} cannot be written: {error}.") from error
 

@@ -36,11 +36,11 @@ class WriterJob:
     def __init__(self, begin: Staged) -> None:
         self._begin = begin
         self._stages: Generator[None, None, Any] | None = None
-        self.kept_stages = 0
-        self.ended = False
+        self.kept_stages: int = 0
+        self.ended: bool = False
         self.result: Any = None
         self.error: Exception | None = None
-        self.loop = asyncio.get_running_loop()
+        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
 
     def advance(self, tables: Tables) -> None:

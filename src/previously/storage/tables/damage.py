@@ -23,7 +23,8 @@ class Damaged(StoreProblem):
             f"The store is damaged: {what} {why}. `previously verify` names all that is damaged; `previously restore` "
             "brings stories back from a backup."
         )
-        self.what, self.why = what, why
+        self.what: str = what
+        self.why: str = why
 
 
 def mark_decoder(what: str) -> Callable[[Callable[[R], T]], Callable[[R], T]]:

@@ -140,7 +140,7 @@ class KeptPaths:
     """Paths by story and branch, the one asked of longest ago goes first."""
 
     def __init__(self) -> None:
-        self.indexes = KeptIndexes()
+        self.indexes: KeptIndexes = KeptIndexes()
         self._kept: OrderedDict[tuple[StoryKey, str], KeptPath] = OrderedDict()
         self._lock = Lock()
 

@@ -27,7 +27,9 @@ class StoredSnapshot:
         self.tables = tables
         self.key = key
         self._row = row = tables.stories.branch(key, branch)
-        self.branch, self.head, self.messages = row.name, row.head, row.messages
+        self.branch: str = row.name
+        self.head: int = row.head
+        self.messages: int = row.messages
         self._read: dict[int, OnPath] = {}
         """The newest messages, as far as they were read: what makes a view asks for them again and again."""
 

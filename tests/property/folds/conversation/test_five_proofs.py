@@ -18,7 +18,7 @@ from previously.folds.conversation.compaction import (
     prove,
     read_brief_text,
 )
-from previously.folds.conversation.pins import find_newest_request, find_rules, holds_rules
+from previously.folds.conversation.pins import ENVIRONMENT, find_newest_request, find_rules, name_rules
 from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 from tests.effort import cases
 from tests.unit.folds.conversation.conversations import conversation, rules, stand_in_brief
@@ -103,7 +103,7 @@ def check(messages: tuple[Message, ...], kept: CompactRules, extra: frozenset[in
         if origin not in planned.pruned:
             assert said is original
         else:
-            assert original.role is not Role.SYSTEM and not holds_rules(original)
+            assert original.role is not Role.SYSTEM and not set(name_rules(original)) - {ENVIRONMENT}
             other = [part for part in original.parts if not isinstance(part, ToolResult)]
             assert [part for part in said.parts if not isinstance(part, ToolResult)] == other
     # 5: the brief is within its cap and can be read back.
@@ -168,7 +168,11 @@ def test_a_conversation_that_goes_on_never_outgrows_its_budget(seed: int) -> Non
     brief_at: int | None = None
     folds = 0
     for more in range(seed * 10, seed * 10 + 10):
-        added = [one for one in conversation(more) if one.role is not Role.SYSTEM and not holds_rules(one)]
+        added = [
+            one
+            for one in conversation(more)
+            if one.role is not Role.SYSTEM and not set(name_rules(one)) - {ENVIRONMENT}
+        ]
         messages = mend([*messages, *added]).messages
         found = folded(messages, kept, brief_at)
         if isinstance(found, NothingToFold):

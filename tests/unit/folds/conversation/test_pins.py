@@ -7,7 +7,14 @@ import pytest
 from previously.core.messages import Image, Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.pairing import find_units
 from previously.folds.builtin.statements import read_requests
-from previously.folds.conversation.pins import find_newest_request, find_pins, find_rules, holds_rules, is_request
+from previously.folds.conversation.pins import (
+    ENVIRONMENT,
+    find_newest_request,
+    find_pins,
+    find_rules,
+    is_request,
+    name_rules,
+)
 
 AGENTS = "# AGENTS.md instructions for /project\n\n<INSTRUCTIONS>\nNever push.\n</INSTRUCTIONS>"
 
@@ -33,7 +40,7 @@ RESULT = Message(Role.TOOL, (ToolResult("a", "seen"),))
     ],
 )
 def test_rules_are_known_by_their_form(said: Message) -> None:
-    assert holds_rules(said)
+    assert set(name_rules(said)) - {ENVIRONMENT}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +58,7 @@ def test_rules_are_known_by_their_form(said: Message) -> None:
     ],
 )
 def test_what_only_speaks_of_rules_is_none(said: Message) -> None:
-    assert not holds_rules(said)
+    assert not set(name_rules(said)) - {ENVIRONMENT}
 
 
 @pytest.mark.parametrize(

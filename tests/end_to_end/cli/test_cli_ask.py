@@ -1,0 +1,66 @@
+"""`previously ask`."""
+
+from __future__ import annotations
+
+import pytest
+
+from previously import ScriptedServer
+from tests.end_to_end.cli.running import LINES, Cli
+
+KEY = "Where is the key to the bell tower?"
+
+
+@pytest.fixture
+def told(cli: Cli) -> Cli:
+    for role, name, text in LINES:
+        cli("add", "tale", "--role", role, "--name", name, "--text", text)
+    return cli
+
+
+def test_sources_for_people_and_as_json(told: Cli) -> None:
+    ran = told("ask", "tale", KEY)
+    assert (ran.code, ran.err) == (0, "")
+    assert "message 3, Orla" in ran.out
+    assert "(message:3)" in ran.out
+    value = told("ask", "tale", KEY, "--json").json
+    assert set(value) == {"story", "question", "verdict", "answer", "reason", "cited", "sources", "model", "calls"}
+    assert (value["story"], value["question"], value["verdict"], value["answer"]) == ("tale", KEY, "sources", None)
+    first = value["sources"][0]
+    assert (first["number"], first["address"], first["messages"], first["speaker"]) == (
+        1,
+        "message:3",
+        [[3, 3]],
+        "Orla",
+    )
+
+
+async def test_a_model_answers_above_its_sources(told: Cli) -> None:
+    async with ScriptedServer("The key is under the third stone [1].") as server:
+        import asyncio
+
+        ran = await asyncio.to_thread(
+            told, "ask", "tale", KEY, "--endpoint", f"{server.base_url}", "--model", "m", "--budget", 500
+        )
+    assert ran.out.startswith("The key is under the third stone [1].\n")
+    assert "message 3, Orla" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("ask", "tale", ""), "The question is empty"),
+        (("ask", "tale", "?"), "nothing to search for"),
+        (("ask", "nowhere", KEY), "nowhere"),
+        (("ask", "tale", KEY, "--as", "Rook"), "takes part in this story"),
+        (("ask", "tale", KEY, "--budget", "0"), "budget"),
+        (("ask", "tale", KEY, "--model", "m"), "both an endpoint and a name"),
+    ],
+)
+def test_bad_input_is_one_sentence(told: Cli, arguments: tuple[str, ...], sentence: str) -> None:
+    ran = told(*arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert sentence in ran.err
+
+
+def test_no_source_is_said(told: Cli) -> None:
+    assert told("ask", "tale", "Who won the regatta?").out == "Nothing in the story speaks of that.\n"
