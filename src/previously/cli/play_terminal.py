@@ -268,11 +268,11 @@ def play_recording(game: Game) -> None:
     """Play the first scene of the shipped game from recorded answers, and say so."""
     from previously.app import IN_MEMORY, Memory
     from previously.play.model_meter import MeteredModel
-    from previously.play.sample_scene import RecordedModel, read_recording
+    from previously.play.sample_scene import SampleSceneModel, read_recording
     from previously.play.session import GameSession
 
     turns = read_recording()
-    shown, metered = TerminalGame(game), MeteredModel(RecordedModel(turns))
+    shown, metered = TerminalGame(game), MeteredModel(SampleSceneModel(turns))
     output.note(
         "No model is named, so this is the first scene from recorded answers; what is said is recorded too. To play "
         "yourself: previously play --endpoint URL --model NAME."

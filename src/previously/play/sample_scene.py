@@ -34,7 +34,7 @@ def read_recording() -> list[RecordedTurn]:
     return [RecordedTurn(turn["player"], turn["answers"]) for turn in turns]
 
 
-class RecordedModel:
+class SampleSceneModel:
     """Answers from a recording. Each question to the narrator is the next turn's."""
 
     def __init__(self, turns: list[RecordedTurn]) -> None:
