@@ -167,6 +167,14 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         """
         return await self._store.read(self._owner, lambda tables: tables.stories.all(self._owner))
 
+    async def rename(self, name: str, new: str) -> None:
+        """Give a story another name. A client that asks for it by its old name begins a new story."""
+        check_name(new)
+        info = await self._store.read(self._owner, lambda tables: tables.stories.named(self._owner, name))
+        if info is None:
+            raise UnknownStory(name)
+        await self._store.write(info.key, lambda tables: tables.stories.rename(info.key, new))
+
     async def verify(self, progress: Told | None = None) -> Verified:
         """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed.
 

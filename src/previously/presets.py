@@ -59,6 +59,14 @@ PRESETS: Mapping[str, Mapping[str, int | str]] = {
 """By name, what differs from the defaults of `Settings`. A novel's chapters close at headings, or where its
 librarian's summary is full, and are as long as its recap; a game's close when the game says so; an agent has none."""
 
+MEANINGS: Mapping[str, str] = {
+    "roleplay": "A chat between characters: recap, chapters, threads, lore, and what each character knows.",
+    "novel": "A text in fragments: a librarian notes each, chapters follow headings, lore is only suggested.",
+    "game": "Short turns with a state: small recaps, and what each witness knows after every turn.",
+    "agent": "An agent at work: a brief of goal, decisions and files instead of a recap.",
+}
+"""The presets in words."""
+
 FOLD_PERCENT: Mapping[str, int] = {"roleplay": 25, "novel": 25, "agent": 85}
 """The share of the window that `fold_tokens` is where nobody gives it; a game has a number of its own."""
 

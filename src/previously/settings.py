@@ -32,7 +32,9 @@ PREFIX = "PREVIOUSLY_"
 OTHER_KEYS = ("db", "endpoint", "model", "prompts")
 """Keys beside settings that a file or a variable may name."""
 
-OTHER_VARIABLES = frozenset(PREFIX + name.upper() for name in (*OTHER_KEYS, "api_key", "config", "upstream_key"))
+OTHER_VARIABLES = frozenset(
+    PREFIX + name.upper() for name in (*OTHER_KEYS, "api_key", "config", "pager", "upstream_key")
+)
 """Variables of ours that are no settings."""
 
 

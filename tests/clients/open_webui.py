@@ -12,6 +12,8 @@ import json
 import os
 import signal
 import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,16 @@ class OpenWebUI(Agent):
         }
 
     async def run(self, place: Workplace, origin: str, task: str, *, goes_on: bool) -> Spoken:
+        async with self.serving(place, origin) as client:
+            chat = _Chat(client, place.home / "chat.json")
+            await chat.sign_in()
+            for line in TALKS.get(task, (task,)):
+                await chat.say(line)
+        return Spoken(0, chat.newest)
+
+    @asynccontextmanager
+    async def serving(self, place: Workplace, origin: str) -> AsyncIterator[httpx.AsyncClient]:
+        """Its server, ready, as a client asks it."""
         port, log = free_port(), place.home / "said.log"
         variables = place.environment(DATA_DIR=str(place.home / "data"), **self.variables(origin))
         with log.open("ab") as written:
@@ -67,11 +79,7 @@ class OpenWebUI(Agent):
                 base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=ANSWERING_S
             ) as client:
                 await _until_ready(client, process)
-                chat = _Chat(client, place.home / "chat.json")
-                await chat.sign_in()
-                for line in TALKS.get(task, (task,)):
-                    await chat.say(line)
-            return Spoken(0, chat.newest)
+                yield client
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()

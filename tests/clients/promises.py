@@ -40,12 +40,14 @@ def use_the_window(run: AgentRun) -> list[str]:
 
 
 def leave_alone_what_fits(run: AgentRun) -> list[str]:
-    """A list that leaves much of the window free goes through with every message."""
+    """A list that leaves much of the window free goes through with every message and every word of it."""
     return [
         f"request {number} of {tokens} tokens: {len(messages_of(seen.body))} of {len(messages_of(sent.body))} messages"
+        f" and {seen.tokens} tokens"
         for number, (sent, seen) in enumerate(run.pairs())
         for tokens in [count_body(sent.body)]
-        if tokens <= LEAST_USED * _window(run) and len(messages_of(seen.body)) < len(messages_of(sent.body))
+        if tokens <= LEAST_USED * _window(run)
+        and (len(messages_of(seen.body)) < len(messages_of(sent.body)) or seen.tokens < tokens)
     ]
 
 

@@ -3,7 +3,9 @@ client and proxy between them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -12,8 +14,10 @@ from tests.clients.agent_run import AgentRun, run_agent
 from tests.clients.agent_work import DONE, TALK_1, TALK_2
 from tests.clients.agents import AGENTS
 from tests.clients.promises import PROMISES
+from tests.clients.terminal_picture import save_terminal
 
 CALLS = 60
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session", params=list(AGENTS))
@@ -28,6 +32,13 @@ def test_the_client_finishes_both_tasks(run: AgentRun, request: pytest.FixtureRe
     talks = request.node.callspec.params["run"] in ("aider", "open_webui")
     assert talks or DONE[1] in run.spoken[-1].output
     assert len(run.work) >= (len(TALK_1 + TALK_2) if talks else CALLS + 2)
+
+
+@pytest.mark.skipif(not os.environ.get("DOCS_IMAGES"), reason="DOCS_IMAGES is not set")
+def test_picture_for_the_docs(run: AgentRun, request: pytest.FixtureRequest) -> None:
+    name = request.node.callspec.params["run"].replace("_", "-")
+    if name != "open-webui":  # which has a page
+        save_terminal(IMAGES / f"{name}.svg", run.spoken[-1].output, {str(run.place.project): "~/quay"})
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)

@@ -11,11 +11,18 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext
 
+from tests.clients.agent_model import AgentModel
+from tests.clients.agent_work import TALK_1
+from tests.clients.agents import AGENTS
 from tests.clients.cast import OTTOLINE
 from tests.clients.driving import Driver
+from tests.clients.open_webui import OpenWebUI
 from tests.clients.proxy import remembering
+from tests.clients.replay import replay
 from tests.clients.sillytavern import SillyTavern
 from tests.clients.storyteller import Storyteller
+from tests.clients.workplace import make_workplace
+from tests.end_to_end.server.running import running_proxy
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 LARGEST_BYTES = 150_000
@@ -54,6 +61,43 @@ async def test_pictures_for_the_docs(
         await driver.script("/send //help | /trigger")
         await page.mouse.move(0, 0)
         await _taken(driver, "sillytavern-chat.png")
+        await page.close()
+
+
+async def test_pictures_of_open_webui(browser: BrowserContext, tmp_path: Path) -> None:
+    place, agent = make_workplace(tmp_path), OpenWebUI()
+    async with (
+        AgentModel(agent.window, folder=str(place.project)) as model,
+        remembering(model.base_url, tmp_path, port=PORT) as proxy,
+    ):
+        agent.furnish(place, proxy.origin)
+        async with agent.serving(place, proxy.origin) as server:
+            page = await browser.new_page()
+            await page.set_viewport_size({"width": 1000, "height": 640})
+            await page.goto(str(server.base_url))
+            await page.locator("#chat-input").wait_for(timeout=120_000)
+            await page.keyboard.press("Escape")
+            for line in (TALK_1[0], "//why"):
+                await page.locator("#chat-input").click()
+                await page.keyboard.type(line)
+                await page.keyboard.press("Enter")
+                await page.wait_for_timeout(8_000)
+            await page.screenshot(path=IMAGES / "open-webui-chat.png")
+            await page.goto(f"{server.base_url}/admin/settings/connections")
+            await page.wait_for_timeout(5_000)
+            await page.screenshot(path=IMAGES / "open-webui-connections.png")
+            await page.close()
+
+
+async def test_picture_of_the_page(browser: BrowserContext, tmp_path: Path) -> None:
+    """The story of an agent that has filled its window."""
+    run = await replay("codex", tmp_path, window=AGENTS["codex"].window, first=40)
+    assert run.database is not None
+    async with running_proxy("http://127.0.0.1:9/v1", db=run.database, window=run.window) as proxy:
+        page = await browser.new_page()
+        await page.set_viewport_size({"width": 900, "height": 640})
+        await page.goto(f"{proxy.origin}/stories/1")
+        await page.screenshot(path=IMAGES / "page-of-a-story.png")
         await page.close()
 
 

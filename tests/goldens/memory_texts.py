@@ -17,7 +17,7 @@ RECALLED = "<recalled>"
 
 TEXTS = {
     "show": {"recap", "backbone", "brief", "scenes", "lore", "cast", "threads", "state"},
-    "blame": {"text", "shed", "unverified"},
+    "blame": {"text", "shed", "unverified", "found"},
     "diff": {"changes"},
     "pending": {"text", "shed", "unverified"},
     "threads": {"threads"},
@@ -37,7 +37,6 @@ TEXTS = {
 
 FIGURES = {
     "fold": {"input_tokens", "output_tokens"},
-    "rebuild": {"input_tokens", "output_tokens"},
     "analyze": {"input_tokens", "output_tokens"},
     "log": {"input_tokens", "output_tokens"},
     "blame": {"input_tokens", "output_tokens"},
@@ -100,7 +99,8 @@ class Apart:
 
     def of_command(self, command: str, place: str, answer: Any) -> Any:
         """Return a command's answer without what a fold wrote."""
-        texts, figures = TEXTS.get(command, set()), FIGURES.get(command, set())
+        noun = command.partition(" ")[0]
+        texts, figures = (table.get(command, table.get(noun, set())) for table in (TEXTS, FIGURES))
         if command in ("view", "why", "compact") and "messages" in answer:
             answer = {**answer, "messages": self.of_messages(f"{place}/messages", answer["messages"])}
 

@@ -24,6 +24,23 @@ LONG_LIFE_S = 60.0
 """Seconds of a life whose slope is told: caches fill in the first half of it."""
 
 
+SMALL_CACHES = """
+import gc
+from previously.core.recent_values import RecentValues
+from previously.storage.sqlite import file
+from previously.server import app
+begin = RecentValues.__init__
+def begin_small(self, most_bytes):
+    begin(self, most_bytes // 16)
+RecentValues.__init__ = begin_small
+for cache in [thing for thing in gc.get_objects() if isinstance(thing, RecentValues)]:
+    cache.__init__(2 * cache._half)
+file.WRITER_CACHE_KIB //= 16
+file.READER_CACHE_KIB //= 16
+"""
+"""Caches of a sixteenth: they are full after a few minutes, not after an hour, and what grows then is a leak."""
+
+
 async def pause(over: asyncio.Event, seconds: float) -> bool:
     """Wait for some seconds, or until it is over; whether it goes on."""
     with suppress(TimeoutError):
@@ -67,6 +84,9 @@ class Server:
             "--upstream", upstream_url, "--port", str(self.port), "--window", "8192",
         ]  # fmt: skip
         self._process: asyncio.subprocess.Process | None = None
+        self._hooks = db.with_name("hooks")
+        self._hooks.mkdir(exist_ok=True)
+        (self._hooks / "sitecustomize.py").write_text(SMALL_CACHES)
 
     @property
     def base_url(self) -> str:
@@ -75,9 +95,11 @@ class Server:
     async def start(self) -> None:
         """Start it, and wait until it answers."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PREVIOUSLY_")}
+        paths = os.pathsep.join([str(self._hooks), *filter(None, [environment.get("PYTHONPATH")])])
+        environment |= {"PREVIOUSLY_CONFIG": "", "PYTHONPATH": paths}
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *self._command, stdout=log, stderr=log, env=environment | {"PREVIOUSLY_CONFIG": ""}
+                *self._command, stdout=log, stderr=log, env=environment
             )
         self.lives.append(Life(self.name, time.monotonic()))
         last = time.monotonic() + STARTING_S

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from previously.core.errors import BadInput
+from previously.core.errors import BadInput, PreviouslyError
 from previously.core.json_values import MAX_MESSAGE_BYTES, clean
 
 if TYPE_CHECKING:
@@ -60,9 +60,10 @@ def parse_budget(text: str) -> int:
 
 def parse_version(text: str) -> int:
     """The id of a version."""
-    if not re.fullmatch(r"[0-9]{1,18}", text):
-        raise BadInput(f"{text!r} is not a version: give its id from `previously log`.")
-    return int(text)
+    number = text.removeprefix("version:")
+    if not re.fullmatch(r"[0-9]{1,18}", number):
+        raise BadInput(f"{text!r} is not a version: give its number from `previously log -v`, like version:12.")
+    return int(number)
 
 
 def parse_number(text: str) -> int:
@@ -72,11 +73,29 @@ def parse_number(text: str) -> int:
     return int(text)
 
 
-Story = Annotated[str, typer.Argument(metavar="NAME", parser=check_name, help="The story.")]
+def complete_story(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the names of stories that begin so, for the Tab key; none where they cannot be read."""
+    ctx.obj = (ctx.parent.params if ctx.parent else {}).get("db")
+    try:
+        with open_memory(ctx) as memory:
+            return [info.name for info in memory.stories() if info.name.startswith(incomplete)]
+    except PreviouslyError:
+        return []
+
+
+Story = Annotated[
+    str, typer.Argument(metavar="STORY", parser=check_name, help="The story.", autocompletion=complete_story)
+]
 Branch = Annotated[str, typer.Argument(metavar="BRANCH", parser=check_name, help="The branch.")]
 Position = Annotated[
     int,
     typer.Argument(metavar="POSITION", parser=parse_position, help="Which message: from 0, or from the end with -1."),
+]
+At = Annotated[
+    int | None,
+    typer.Option(
+        "--at", metavar="POSITION", parser=parse_position, help="Which message: from 0, or from the end with -1."
+    ),
 ]
 Words = Annotated[str, typer.Option("--text", metavar="T", help="The words; - reads them from standard input.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

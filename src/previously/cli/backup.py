@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, check_name, open_memory, parse_version
-from previously.cli.memory_edits import restore_version
+from previously.cli.arguments import AsJson, check_name, open_memory
+from previously.cli.memory_edits import restore_thing
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -56,9 +56,10 @@ def backup(
 
 def restore(
     ctx: typer.Context,
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="A backup; with VERSION, the story it is of.")],
-    version: Annotated[
-        int | None, typer.Argument(metavar="VERSION", parser=parse_version, help="A version by its id in `log`.")
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="A backup; with THING, the story.")],
+    thing: Annotated[
+        str | None,
+        typer.Argument(metavar="THING", help="version:12; recap or chapter:2 for the one before; lore:NAME."),
     ] = None,
     stories: Stories = None,
     new: Annotated[
@@ -67,16 +68,16 @@ def restore(
     replace: Replace = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring stories back from a backup; or, with VERSION, put an earlier version of a story's memory in force again."""
-    if version is not None:
+    """Bring stories back from a backup; or, with THING, put an earlier version of a story's memory in force again."""
+    if thing is not None:
         if stories or new or replace:
             raise BadInput("--story, --as and --replace are for backups; a version is restored where it was.")
-        restore_version(ctx, check_name(what), version, as_json)
+        restore_thing(ctx, check_name(what), thing, as_json)
         return
     if not Path(what).is_file():
         story = output.one_line(what)
         raise BadInput(
-            f"There is no file {story}; a version of a story is restored with its id: restore {story} VERSION."
+            f"There is no file {story}; a version of a story is restored with its number: restore {story} version:N."
         )
     with open_memory(ctx) as memory, output.progress("Restoring") as progress:
         done = memory.restore(what, stories=stories, name=new, replace=replace, progress=progress)

@@ -9,7 +9,9 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Story, check_name, open_memory
+from previously.cli.export import export_book
 from previously.cli.forget import confirm_forgetting
+from previously.cli.nouns import make_noun
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,7 +23,11 @@ MOST_TOLD = 20
 BookName = Annotated[str, typer.Argument(metavar="BOOK", parser=check_name, help="The book, by its name.")]
 
 
-def books(ctx: typer.Context, as_json: AsJson = False) -> None:
+app: typer.Typer = make_noun("Sets of lore that any story can use: list, show, add, remove, attach, detach, export.")
+
+
+@app.command("list")
+def list_books(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List your books."""
     with open_memory(ctx) as memory:
         books = [(info, memory.book(info.name)) for info in memory.books()]
@@ -42,7 +48,7 @@ def books(ctx: typer.Context, as_json: AsJson = False) -> None:
         )
         return
     if not books:
-        output.console().print("There are no books yet; `previously lore import FILE` brings one in.")
+        output.console().print("There are no books yet; `previously books add FILE` brings one in.")
         return
     from previously.cli.terminal import make_table
 
@@ -55,6 +61,35 @@ def books(ctx: typer.Context, as_json: AsJson = False) -> None:
     )
 
 
+@app.command("show")
+def show(ctx: typer.Context, book: BookName, as_json: AsJson = False) -> None:
+    """Show the entries of a book, and what is wrong with them."""
+    with open_memory(ctx) as memory:
+        entries = memory.book(book)
+    if as_json:
+        rows = [
+            {
+                "name": one.name,
+                "type": one.type,
+                "keywords": list(one.keys),
+                "content": one.content,
+                "problems": problems,
+            }
+            for one, problems in entries
+        ]
+        output.emit({"book": book, "entries": rows})
+        return
+    from previously.cli.terminal import make_table, shorten
+
+    rows_shown = [
+        (one.name or one.uid, ", ".join(one.keys), shorten(one.content), " ".join(problems))
+        for one, problems in entries
+    ]
+    columns = ("entry", "keywords", "content", "problems")
+    output.console().print(make_table(columns, rows_shown, left=columns))
+
+
+@app.command("add")
 def import_book(
     ctx: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="World Info, a character book or card, or a list.")],
@@ -89,6 +124,7 @@ def import_book(
     _print_imported(called, len(entries), unsound, replaced=replaced)
 
 
+@app.command("attach")
 def attach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
     """Let the entries of a book come up in a story."""
     with open_memory(ctx) as memory:
@@ -98,6 +134,7 @@ def attach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = F
     _report_attached(story, "attached", book, attached, f"{book} is attached to {story}.", as_json)
 
 
+@app.command("detach")
 def detach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
     """Let them come up there no more. The book stays."""
     with open_memory(ctx) as memory:
@@ -107,7 +144,8 @@ def detach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = F
     _report_attached(story, "detached", book, attached, f"{book} is not attached to {story} any more.", as_json)
 
 
-def forget(
+@app.command("remove")
+def remove(
     ctx: typer.Context,
     book: BookName,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -122,6 +160,9 @@ def forget(
     output.report({"forgotten": book, "entries": entries}, f"Forgot the book {output.one_line(book)}.", as_json=as_json)
 
 
+app.command("export")(export_book)
+
+
 def _ask(book: str, entries: int) -> None:
     output.note(f"The book {book} goes, {output.count_nouns(entries, 'entry')}, from every story it is attached to.")
     confirm_forgetting()
@@ -132,7 +173,7 @@ def _print_imported(called: str, count: int, unsound: list[tuple[KeyedEntry, lis
     instead = ", in place of the one before" if replaced else ""
     console.print(
         f"{output.one_line(called)}: {output.count_nouns(count, 'entry')}{instead}. "
-        f"`previously lore attach STORY {output.one_line(called)}` lets them come up in a story.",
+        f"`previously books attach STORY {output.one_line(called)}` lets them come up in a story.",
         soft_wrap=True,
     )
     for entry, problems in unsound[:MOST_TOLD]:

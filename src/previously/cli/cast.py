@@ -8,9 +8,12 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Story, check_name, open_memory, parse_position, parse_stretch
+from previously.cli.nouns import make_noun
+from previously.cli.things import Thing, ThingKind, find_listed
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
+    from previously.blocking import BlockingStory
     from previously.story.memory_texts import CastItem
 
 NOBODY = "Nothing is noted of what anybody knows"
@@ -21,26 +24,16 @@ FROM_SUMMARY = "summary"
 """The source of a sentence that is no fact of its own."""
 
 
-def cast(
-    ctx: typer.Context,
-    story: Story,
-    character: Annotated[
-        str | None, typer.Argument(metavar="CHARACTER", parser=check_name, help="One of them, with all facts.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the characters and what they know, or all that one of them knows."""
+app: typer.Typer = make_noun("The characters, and what each knows: list, show, merge.")
+
+
+@app.command("list")
+def list_cast(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
+    """List the characters and what they know."""
     from previously.cli.memory_json import cast_json
 
     with open_memory(ctx) as memory:
         items = memory.story(story, create=False).cast()
-    if character is not None:
-        one = _find_item(items, character)
-        if as_json:
-            output.emit({"story": story, **cast_json(one)})
-        else:
-            _print_one(story, one)
-        return
     if as_json:
         output.emit({"story": story, "cast": [cast_json(one) for one in items]})
         return
@@ -57,10 +50,43 @@ def cast(
             console.print(output.one_line(f"- {fact.text}"), soft_wrap=True)
         if len(one.knowledge.facts) > FEW_FACTS:
             console.print(
-                f"  All of it: `previously cast {output.one_line(story)} {output.one_line(one.name)}`.", soft_wrap=True
+                f"  All of it: `previously cast show {output.one_line(story)} {output.one_line(one.name)}`.",
+                soft_wrap=True,
             )
     if all(one.knowledge.is_empty for one in items):
         console.print(output.from_model(story, "Nothing is noted of what they know"), soft_wrap=True)
+
+
+@app.command("show")
+def show(
+    ctx: typer.Context,
+    story: Story,
+    character: Annotated[str, typer.Argument(metavar="NAME", parser=check_name, help="The character.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show all that one character knows, with the source of each fact."""
+    from previously.cli.memory_json import cast_json
+
+    with open_memory(ctx) as memory:
+        one = _find_item(memory.story(story, create=False), character)
+    if as_json:
+        output.emit({"story": story, **cast_json(one)})
+    else:
+        _print_one(story, one)
+
+
+@app.command("merge")
+def merge(
+    ctx: typer.Context,
+    story: Story,
+    name: Annotated[str, typer.Argument(metavar="NAME", parser=check_name, help="One name of the character.")],
+    into: Annotated[str, typer.Argument(metavar="INTO", parser=check_name, help="The name they are known by.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say that two names are one character's."""
+    with open_memory(ctx) as memory:
+        known = memory.story(story, create=False).merge_cast(name, into)
+    output.report({"story": story, "merged": name, "into": known}, f"{name} is {known}.", as_json=as_json)
 
 
 def who_knows(
@@ -176,14 +202,14 @@ def _name_all(names: tuple[str, ...] | None) -> str:
     return "everybody" if names is None else ", ".join(names) or "nobody"
 
 
-def _find_item(found: list[CastItem], character: str) -> CastItem:
-    from previously.core.presence import NameBook
-
-    names = NameBook(one.name for one in found)
-    for one in found:
-        if names.same_person(one.name, character):
-            return one
-    listed = [one.name for one in found]
+def _find_item(story: BlockingStory, character: str) -> CastItem:
+    listed = [one.name for one in story.cast()]
+    try:
+        item: CastItem = find_listed(story, Thing(ThingKind.CAST, character))
+        return item
+    except BadInput as error:
+        if "could mean" in str(error):
+            raise
     there = f"the only one is {listed[0]}" if len(listed) == 1 else f"there are {', '.join(listed)}"
     raise BadInput(f"There is no character {character!r} in this story; {there if listed else 'there is none'}.")
 

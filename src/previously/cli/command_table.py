@@ -16,79 +16,38 @@ from typer.core import TyperCommand, TyperGroup
 
 from previously import __version__
 from previously.cli import BAD_INPUT, DONE, FAILED, INTERRUPTED, output
+from previously.cli.completion import read_typed
+from previously.cli.headings import COMMANDS, HEADINGS
+from previously.cli.help import ask_for_help, render_front
+from previously.cli.old_grammar import translate_old_spelling
+from previously.cli.pager import open_pager
 from previously.core.errors import BadInput, PreviouslyError
 from previously.core.json_values import clean
 
 _USAGE: type[Any] = typer.BadParameter.__bases__[0]  # the usage error itself has no public name
 
-COMMANDS = {
-    "demo": "demo.demo",
-    "try": "try_file.try_file",
-    "play": "play.play",
-    "stories": "stories.stories",
-    "add": "transcript.add",
-    "import": "transcript.import_files",
-    "fold": "memory.fold",
-    "view": "view.view",
-    "why": "view.why",
-    "show": "memory.show",
-    "ask": "ask.ask",
-    "search": "search.search",
-    "compact": "compact.compact",
-    "log": "versions.log",
-    "diff": "versions.diff",
-    "blame": "versions.blame",
-    "edit": "transcript.edit",
-    "delete": "transcript.delete",
-    "hide": "transcript.hide",
-    "unhide": "transcript.unhide",
-    "branch": "transcript.branch",
-    "switch": "transcript.switch",
-    "chapter": "memory_edits.chapter",
-    "chapters": "memory.chapters",
-    "rewrite": "memory_edits.rewrite",
-    "lock": "memory_edits.lock",
-    "unlock": "memory_edits.unlock",
-    "pin": "memory_edits.pin",
-    "unpin": "memory_edits.unpin",
-    "undo": "memory_edits.undo",
-    "pending": "memory_edits.pending",
-    "approve": "memory_edits.approve",
-    "reject": "memory_edits.reject",
-    "rebuild": "memory_edits.rebuild",
-    "threads": "state.threads",
-    "state": "state.state",
-    "wishes": "state.wishes",
-    "cast": "cast.cast",
-    "who-knows": "cast.who_knows",
-    "presence": "cast.presence",
-    "scene": "state.scene",
-    "scenes": "state.scenes",
-    "analyze": "state.analyze",
-    "lore": "lore.app",
-    "set": "settings.set_values",
-    "serve": "serve.serve",
-    "export": "export.export",
-    "backup": "backup.backup",
-    "restore": "backup.restore",
-    "move": "backup.move",
-    "forget": "forget.forget",
-    "verify": "verify.verify",
-    "gc": "verify.gc",
-    "doctor": "stories.doctor",
-    "keys": "keys.app",
-}
-"""Every command in the order of the help, and the function, or the group of commands, that it is in this package."""
-
-TAKE_POSITIONS = frozenset("why compact edit delete hide unhide chapter pin scene analyze forget".split())
+TAKE_POSITIONS = frozenset("why compact show edit remove delete hide unhide pin blame analyze forget".split())
 """Commands for which -1 is a position and not an option."""
 
 
 class _Commands(TyperGroup):
-    """All commands, or those of a group."""
+    """All commands."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return [_spare_adapter(option) for option in super().get_params(ctx)]
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return the commands that begin so, of which none need be loaded, and the options."""
+        from typer._click.shell_completion import CompletionItem
+
+        lines = {name: line for commands in HEADINGS.values() for name, (_, line) in commands.items()}
+        named = [CompletionItem(name, help=line) for name, line in lines.items() if name.startswith(incomplete)]
+        return named or super().shell_complete(ctx, incomplete)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the help of one screen. It asks no command for its line: to load them all takes longer than to read
+        it."""
+        formatter.write(render_front())
 
 
 class _Command(TyperCommand):
@@ -153,6 +112,11 @@ def find_command(arguments: Sequence[str]) -> str | None:
     return None
 
 
+def is_for_help(arguments: Sequence[str]) -> bool:
+    """Return whether no command is asked for, only what there is."""
+    return not arguments or any(one in ("-h", "--help", "--version") for one in arguments)
+
+
 def _show_version(asked: bool) -> None:
     if asked:
         typer.echo(f"previously {__version__}")
@@ -183,10 +147,14 @@ def _global_options(
 def main(arguments: Sequence[str]) -> int:
     """Run one command; its exit code."""
     output.prepare()
-    asked = find_command(arguments)
-    command = typer.main.get_command(make_app([asked] if asked else COMMANDS))
     try:
-        result = command.main(list(arguments) or ["--help"], prog_name="previously", standalone_mode=False)
+        arguments = ask_for_help(translate_old_spelling(arguments))
+        typed = list(arguments) or read_typed()
+        asked = find_command(typed)
+        needed = [asked] if asked else () if is_for_help(arguments) else COMMANDS
+        command = typer.main.get_command(make_app(needed))
+        with open_pager(asked):
+            result = command.main(list(arguments) or ["--help"], prog_name="previously", standalone_mode=False)
         code = result if isinstance(result, int) else DONE
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED

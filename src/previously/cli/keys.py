@@ -8,7 +8,7 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, check_name, open_memory
-from previously.core.errors import BadInput
+from previously.cli.nouns import make_noun
 
 if TYPE_CHECKING:
     from previously.storage.tables.keys import AccessKey
@@ -18,16 +18,12 @@ Owner = Annotated[
     str | None, typer.Option("--owner", metavar="OWNER", parser=check_name, help="Whose stories it opens; else local.")
 ]
 
-app: typer.Typer = typer.Typer(rich_markup_mode=None)
+app: typer.Typer = make_noun("Who may use a server: list, add, remove.")
 
 
-@app.callback(invoke_without_command=True)
-def keys(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """List the keys to a server, or add and remove one."""
-    if ctx.invoked_subcommand is not None:
-        if as_json:
-            raise BadInput(f"--json goes behind {ctx.invoked_subcommand}.")
-        return
+@app.command("list")
+def list_keys(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the keys to a server."""
     with open_memory(ctx) as memory:
         keys = memory.keys()
     if as_json:

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from previously.cli import books, export, output, scene_memories
+from previously.cli import output, scene_memories
 from previously.cli.arguments import AsJson, Story, check_name, open_memory, read_words
+from previously.cli.nouns import make_noun
+from previously.cli.things import Thing, ThingKind, find_listed
 
 if TYPE_CHECKING:
+    from previously.blocking import BlockingStory
     from previously.story.lore_edits import LoreListing
 
 SHORT_KEYWORDS, SHORT_CONTENT = 40, 60
@@ -30,16 +33,10 @@ Content = Annotated[
     str | None, typer.Option("--text", metavar="T", help="What it says; - reads it from standard input.")
 ]
 
-app: typer.Typer = typer.Typer(rich_markup_mode=None)
-
-
-@app.callback(
-    invoke_without_command=True,
-    help="What things are: entries that scenes left behind, that you wrote, or that stand in books.",
+app: typer.Typer = make_noun(
+    "What things are: list, show, add, edit, remove, accept, merge, explain; and scene memories in files: validate, "
+    "migrate, combine."
 )
-def lore(ctx: typer.Context) -> None:
-    if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
 
 
 @app.command("list")
@@ -72,7 +69,7 @@ def list_entries(
     parts = [f"{number:,} {status}" for status, number in counts.items() if number]
     if not parts:
         name = output.one_line(story)
-        by_hand = f"`previously lore add {name}`, or `previously lore attach {name}` for a book"
+        by_hand = f"`previously lore add {name}`, or `previously books attach {name}` for a book"
         console.print(output.from_model(story, "There is no lore", by_hand), soft_wrap=True)
         return
     console.print(f"{output.count_nouns(len(entries), 'entry')}: {', '.join(parts)}.")
@@ -102,7 +99,7 @@ def add(
         if there:
             raise BadInput(f"There is an entry {there.name!r} already; `previously lore edit` changes it.")
         made = opened.write_lore(entry, kind, keywords=keywords, content=read_words(text))
-    _report(story, "written", made, f"{made.name} ({made.type}) is written.", as_json)
+    report_entry(story, "written", made, f"{made.name} ({made.type}) is written.", as_json)
 
 
 @app.command("edit")
@@ -122,31 +119,44 @@ def edit(
         raise BadInput("There is nothing to change: give --text, --keyword or --type.")
     with open_memory(ctx) as memory:
         opened = memory.story(story, create=False)
-        known = _find_own(opened.lore(everything=True), entry)
+        known = _find_own(opened, entry)
         content = None if text is None else read_words(text)
         made = opened.write_lore(known.name, kind or known.type, keywords=keywords, content=content)
-    _report(story, "edited", made, f"{made.name} is as you say now; what scenes note of it is suggested.", as_json)
+    report_entry(story, "edited", made, f"{made.name} is as you say now; what scenes note of it is suggested.", as_json)
 
 
-@app.command("lock")
-def lock(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
-    """Keep an entry as it stands: no scene changes it any more."""
+@app.command("show")
+def show(ctx: typer.Context, story: Story, entry: EntryName, as_json: AsJson = False) -> None:
+    """Show one entry whole, with what was said of it before and what is suggested."""
+    from previously.cli.memory_json import lore_json
+
     with open_memory(ctx) as memory:
-        made = memory.story(story, create=False).lock_lore(entry, kind)
-    _report(story, "locked", made, f"{made.name} stays as it is.", as_json)
-
-
-@app.command("unlock")
-def unlock(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
-    """Take back what you wrote, locked, accepted or removed: the entry is what scenes say of it."""
-    with open_memory(ctx) as memory:
-        left = memory.story(story, create=False).unlock_lore(entry, kind)
+        one = find_listed(memory.story(story, create=False), Thing(ThingKind.LORE, entry))
     if as_json:
-        output.emit({"story": story, "unlocked": entry, "gone": left is None})
+        output.emit({"story": story, **lore_json(one)})
         return
-    stands = "is again what scenes say of it" if left else "is gone, since no scene says anything of it"
-    back = "" if left else " `previously undo` brings it back."
-    output.console().print(f"{output.one_line(entry)} {stands}.{back}", soft_wrap=True)
+    console = output.console()
+    source = f"book {one.book}" if one.book else one.by
+    console.print(output.one_line(f"{one.name} ({one.type}, {one.status}, by {source})"), style="bold")
+    console.print(output.printable(one.content))
+    console.print(f"Keywords: {output.one_line(', '.join(one.keywords)) or 'none'}", soft_wrap=True)
+    for heading, texts in (("Earlier", one.earlier), ("Suggested", one.suggestions)):
+        for text in texts:
+            console.print(f"{heading}: {output.one_line(text)}", soft_wrap=True)
+
+
+@app.command("merge")
+def merge(
+    ctx: typer.Context,
+    story: Story,
+    entry: EntryName,
+    into: Annotated[str, typer.Argument(metavar="INTO", parser=check_name, help="The entry that it is the same as.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say that two entries are of one thing, under the second name."""
+    with open_memory(ctx) as memory:
+        made = memory.story(story, create=False).merge_lore(entry, into)
+    report_entry(story, "merged", made, f"{entry} is part of {made.name} now.", as_json)
 
 
 @app.command("accept")
@@ -154,7 +164,7 @@ def accept(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", 
     """Take over an entry that is only suggested, or bring back one that was removed."""
     with open_memory(ctx) as memory:
         made = memory.story(story, create=False).accept_lore(entry, kind)
-    _report(story, "accepted", made, f"{made.name} is part of the lore now.", as_json)
+    report_entry(story, "accepted", made, f"{made.name} is part of the lore now.", as_json)
 
 
 @app.command("remove")
@@ -162,7 +172,7 @@ def remove(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", 
     """Show an entry no more. Nothing is deleted: `lore accept` brings it back."""
     with open_memory(ctx) as memory:
         made = memory.story(story, create=False).remove_lore(entry, kind)
-    _report(story, "removed", made, f"{made.name} is shown no more.", as_json)
+    report_entry(story, "removed", made, f"{made.name} is shown no more.", as_json)
 
 
 @app.command("explain")
@@ -196,12 +206,6 @@ def explain(
 app.command("validate")(scene_memories.validate)
 app.command("migrate")(scene_memories.migrate)
 app.command("combine")(scene_memories.combine)
-app.command("books")(books.books)
-app.command("import")(books.import_book)
-app.command("attach")(books.attach)
-app.command("detach")(books.detach)
-app.command("forget")(books.forget)
-app.command("export")(export.export_book)
 
 
 def _make_row(one: LoreListing) -> tuple[str, ...]:
@@ -213,23 +217,24 @@ def _make_row(one: LoreListing) -> tuple[str, ...]:
     return f"{one.name}{status}", one.type, by, keywords, shorten(one.content, SHORT_CONTENT)
 
 
-def _find_own(entries: list[LoreListing], entry: str) -> LoreListing:
-    """The entry that is meant; one of a book is changed in the book."""
+def _find_own(story: BlockingStory, entry: str) -> LoreListing:
+    """Return the entry that is meant; one of a book is changed in the book."""
     from previously.core.errors import BadInput
-    from previously.lore.keys import normalize_name
 
-    alike = [one for one in entries if normalize_name(one.name) == normalize_name(entry)]
-    own = [one for one in alike if not one.book]
-    if own:
-        return own[0]
-    if alike:
-        raise BadInput(
-            f"{entry!r} is an entry of the book {alike[0].book!r}; change the book's file and import it again."
-        )
-    raise BadInput(f"There is no entry {entry!r} in this story; `previously lore add` writes one.")
+    own = [one for one in story.lore(everything=True) if not one.book]
+    try:
+        listing: LoreListing = find_listed(story, Thing(ThingKind.LORE, entry))
+    except BadInput as error:
+        if "could mean" in str(error):
+            raise
+        raise BadInput(f"There is no entry {entry!r} in this story; `previously lore add` writes one.") from None
+    if listing in own:
+        return listing
+    raise BadInput(f"{entry!r} is an entry of the book {listing.book!r}; change the book's file and import it again.")
 
 
-def _report(story: str, verb: str, made: LoreListing, sentence: str, as_json: bool) -> None:
+def report_entry(story: str, verb: str, made: LoreListing, sentence: str, as_json: bool) -> None:
+    """Print what was done to an entry."""
     from previously.cli.memory_json import lore_json
 
     record = {"story": story, verb: made.name, "entry": lore_json(made), "problems": list(made.problems)}

@@ -5,16 +5,18 @@ One shape for each, wherever it is printed. These shapes are relied on from outs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
     from previously.core.note import Note
+    from previously.core.path import Span
     from previously.core.scene import Analysis
     from previously.core.versions import Version
     from previously.lore.current_state import StateValue
     from previously.lore.state import Wish
-    from previously.memory.in_force import MemoryText
+    from previously.memory.in_force import ChapterText, MemoryText
     from previously.story.lore_edits import LoreListing
     from previously.story.memory_texts import CastItem, SceneText
     from previously.story.threads_state import ThreadListing
@@ -33,6 +35,24 @@ def remembered_json(story: BlockingStory) -> dict[str, Any]:
         "state": [held_json(one) for one in story.state()],
         "players": [{"name": one.name, "character": one.character, "since": one.since} for one in story.players()],
         "wishes": [wish_json(one) for one in story.wishes()],
+    }
+
+
+def span_json(span: Span) -> Sequence[int]:
+    """A span as JSON."""
+    return [span.first, span.last]
+
+
+def chapter_json(one: ChapterText) -> dict[str, Any]:
+    """A closed chapter: `recap` is its full form."""
+    return {
+        "chapter": one.number,
+        "title": one.title,
+        "span": span_json(one.span),
+        "recap": one.recap.text if one.recap else None,
+        "short": one.short or None,
+        "made_by": one.recap.made_by if one.recap else None,
+        "stale": bool(one.recap and one.recap.stale),
     }
 
 
@@ -75,9 +95,11 @@ def thread_json(one: ThreadListing) -> dict[str, Any]:
     thread = one.thread
     return {
         "id": thread.id,
+        "number": one.number,
         "text": thread.text,
         "status": one.status.value,
         "due": thread.due or None,
+        "owner": thread.owner or None,
         "opened": thread.opened,
         "touched": thread.touched,
         "resolved": thread.settled,

@@ -30,6 +30,21 @@ WIDEST = 100
 Progress = Callable[[int, int], None]
 
 
+_is_paged = False
+"""True while stdout goes to a pager, which shows it on a terminal."""
+
+
+def set_terminal(paged: bool) -> None:
+    """Say that stdout is shown on a terminal though it goes to another program."""
+    global _is_paged  # noqa: PLW0603
+    _is_paged = paged
+
+
+def is_on_terminal() -> bool:
+    """Return whether what is printed is read on a terminal."""
+    return _is_paged or sys.stdout.isatty()
+
+
 def prepare() -> None:
     """Make both streams take every character, whatever the system's encoding is, also where they are closed."""
     sys.stdout = sys.stdout or io.StringIO()
@@ -52,7 +67,7 @@ def finish() -> bool:
 
 def emit(value: Mapping[str, Any]) -> None:
     """Print the command's result as one JSON object on stdout."""
-    write_data(json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2 if sys.stdout.isatty() else None))
+    write_data(json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2 if is_on_terminal() else None))
 
 
 def report(record: Mapping[str, Any], sentence: str, *, as_json: bool) -> None:
@@ -176,7 +191,7 @@ def _make_console(*, stderr: bool) -> Console:
     plain = "NO_COLOR" in os.environ
     ours = Ours(
         stderr=stderr, markup=False, highlight=False, emoji=False, no_color=plain,
-        color_system=None if plain else "auto",
+        color_system=None if plain else "auto", force_terminal=True if _is_paged and not stderr else None,
     )  # fmt: skip
     if ours.width > WIDEST:
         ours.width = WIDEST

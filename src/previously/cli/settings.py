@@ -1,4 +1,4 @@
-"""`previously set`: a story's own settings, and all that are in force for it with the place each comes from."""
+"""`previously set` and `previously presets`: a story's settings, where each comes from, and the kinds of stories."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Story, open_memory
+from previously.core.errors import BadInput
 
 
 def set_values(
@@ -46,3 +47,31 @@ def set_values(
 
     rows = [(key, show_value(setting["value"]), setting["from"]) for key, setting in in_force.items()]
     console.print(make_table(("setting", "value", "from"), rows, left=("setting", "from")))
+
+
+def presets(
+    preset: Annotated[str | None, typer.Argument(metavar="PRESET", help="One of them, with all it changes.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the kinds of stories that the setting `preset` names, and what each means."""
+    from previously.presets import MEANINGS, PRESETS, show_value
+
+    if preset is not None and preset not in PRESETS:
+        raise BadInput(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
+    if as_json:
+        named = [preset] if preset else list(PRESETS)
+        rows = [{"preset": name, "meaning": MEANINGS[name], "settings": dict(PRESETS[name])} for name in named]
+        output.emit({"presets": rows})
+        return
+    console = output.console()
+    if preset is None:
+        from previously.cli.terminal import make_table
+
+        console.print(make_table(("preset", "meaning"), MEANINGS.items(), left=("preset", "meaning")))
+        console.print("`previously set STORY preset=novel` gives a story one.")
+        return
+    console.print(f"{preset}: {MEANINGS[preset]}", soft_wrap=True)
+    for key, value in PRESETS[preset].items():
+        console.print(f"  {key} = {show_value(value)}", soft_wrap=True)
+    if not PRESETS[preset]:
+        console.print("  It is the default: all settings have their own defaults.")

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, choose_model, open_memory
+from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, check_name, choose_model, open_memory
 from previously.core.errors import PreviouslyError
 from previously.core.exact_names import show_name
 
@@ -49,6 +49,18 @@ def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
 
     rows = [(show_name(info.name), info.active.messages, info.branches, info.active.name) for info in infos]
     console.print(make_table(("story", "messages", "branches", "active branch"), rows, left=("story", "active branch")))
+
+
+def rename(
+    ctx: typer.Context,
+    story: Story,
+    new: Annotated[str, typer.Argument(metavar="NEW", parser=check_name, help="Its new name.")],
+    as_json: AsJson = False,
+) -> None:
+    """Give a story another name. A client that asks for it by its old name begins a new story."""
+    with open_memory(ctx) as memory:
+        memory.rename(story, new)
+    output.report({"story": new, "was": story}, f"{story} is called {new} now.", as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ def print_heading(console: Console, text: str) -> None:
 
 def print_sizes(console: Console, story_tokens: int, seen: View) -> None:
     """Print how much of the story's size the view takes, as two bars, and what the view is made of."""
+    from rich.padding import Padding
     from rich.text import Text as Styled
 
     full, empty = ("█", "░") if output.takes_unicode(sys.stdout) else ("#", ".")
@@ -61,7 +62,7 @@ def print_sizes(console: Console, story_tokens: int, seen: View) -> None:
         bar = Styled.assemble((f"{label:<6}", "bold"), (full * filled, style), (empty * (cells - filled), "dim"))
         console.print(bar.append(f" {tokens:>9,} tokens"), no_wrap=True, overflow="crop")
     shares = [f"{name} {tokens:,}" for name, tokens in share_budget(seen).items() if name != "free"]
-    console.print(f"      {', '.join(shares)} (budget {seen.budget_tokens:,})", style="dim", soft_wrap=True)
+    console.print(Padding(f"{', '.join(shares)} (of {seen.budget_tokens:,})", (0, 0, 0, 6)), style="dim")
 
 
 def print_view(console: Console, story: BlockingStory, seen: View) -> int:

@@ -13,16 +13,15 @@ import typer
 from previously.cli import output
 from previously.cli.arguments import (
     AsJson,
-    Branch,
     Position,
     Story,
     Words,
     check_name,
     open_memory,
-    parse_position,
     read_words,
 )
 from previously.core.errors import BadInput, UnknownStory
+from previously.core.json_values import clean
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory, BlockingStory
@@ -55,8 +54,8 @@ def add(
     _note_replaced(replaced)
     with open_memory(ctx) as memory:
         opened = _open_or_begin(memory, story)
-        branch = opened.add_drafts([draft])
-    _report(as_json, story, branch, f"Added message {branch.messages - 1} to {story}.")
+        branch = opened.add_drafts([draft], undoable=True)
+    report_branch(as_json, story, branch, f"Added message {branch.messages - 1} to {story}.")
 
 
 def import_files(
@@ -100,11 +99,9 @@ def import_files(
         console.print(f"{output.one_line(result['story'])}: {counts} ({result['format']}{beside}).", soft_wrap=True)
 
 
-def edit(ctx: typer.Context, story: Story, where: Position, text: Words, as_json: AsJson = False) -> None:
-    """Give a message other words; memory follows."""
+def edit_message(ctx: typer.Context, story: str, where: int, text: str, as_json: bool) -> None:
+    """Give a message other words."""
     new = read_words(text)
-    from previously.core.json_values import clean
-
     _note_replaced(clean(new)[1])
     _change(ctx, story, where, as_json, lambda found: found.edit(where, new), "Changed message {} of {}.")
 
@@ -124,33 +121,6 @@ def unhide(ctx: typer.Context, story: Story, where: Position, as_json: AsJson = 
     _change(ctx, story, where, as_json, lambda found: found.unhide(where), "Message {} of {} is shown again.")
 
 
-def branch(
-    ctx: typer.Context,
-    story: Story,
-    new: Annotated[str, typer.Argument(metavar="NEW", parser=check_name, help="The new branch.")],
-    at: Annotated[
-        int | None,
-        typer.Option(
-            "--at", metavar="POSITION", parser=parse_position, help="The last message it takes over; else all."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make a new branch of a story; the active branch stays active."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
-        made, active = opened.branch(new, at), opened.branch_info().name
-    sentence = f"Made branch {new} with {output.count_nouns(made.messages, 'message')}; {active} is still active."
-    _report(as_json, story, made, sentence, active=active)
-
-
-def switch(ctx: typer.Context, story: Story, to: Branch, as_json: AsJson = False) -> None:
-    """Go on with another branch of a story."""
-    with open_memory(ctx) as memory:
-        now = memory.story(story, create=False).switch(to)
-    _report(as_json, story, now, f"{story} goes on with branch {to}, {output.count_nouns(now.messages, 'message')}.")
-
-
 def _change(
     ctx: typer.Context,
     story: str,
@@ -163,10 +133,10 @@ def _change(
         opened = memory.story(story, create=False)
         before = opened.branch_info().messages
         now = change(opened)
-    _report(as_json, story, now, sentence.format(where if where >= 0 else before + where, story))
+    report_branch(as_json, story, now, sentence.format(where if where >= 0 else before + where, story))
 
 
-def _report(as_json: bool, story: str, branch: BranchInfo, sentence: str, **more: object) -> None:
+def report_branch(as_json: bool, story: str, branch: BranchInfo, sentence: str, **more: object) -> None:
     record = {"story": story, "branch": branch.name, "messages": branch.messages, **more}
     output.report(record, sentence, as_json=as_json)
 
@@ -215,7 +185,7 @@ def _import(memory: BlockingMemory, story: str, source: StorySource) -> dict[str
     # The active branch follows the file, unless the file itself has a branch of that name.
     active = opened.branch_info().name
     beside = MAIN if active in [branch.name for branch in source.branches] else active
-    every = [opened.follow(source.drafts, on=beside)]
+    every = [opened.follow(source.drafts, on=beside, undoable=True)]
     for branch in source.branches:
         path = [*source.drafts[: branch.at], *branch.drafts]
         changes = opened.follow_branch(branch.name, path, beside=beside, shared=branch.at)

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, open_memory, parse_position, parse_version
+from previously.cli.arguments import AsJson, Story, open_memory
+from previously.cli.memory import Verbose
+from previously.cli.read_thing import read_words_of
+from previously.cli.things import Thing, ThingKind, find_listed, find_thing, parse_thing
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
     from previously.core.versions import Version
+    from previously.memory.in_force import MemoryText
 
-Which = Annotated[
-    int | None, typer.Argument(metavar="VERSION", parser=parse_version, help="A version by its id in `log`.")
+MOST_SHOWN = 3
+"""Messages behind a sentence that are shown: one or two carry it, a third is for sentences that sum up."""
+
+AThing = Annotated[
+    str | None, typer.Argument(metavar="THING", help="A version (version:12), or a text: recap, chapter:2, …")
 ]
-Other = Annotated[
-    int | None, typer.Argument(metavar="NEWER", parser=parse_version, help="The version to compare it with.")
-]
 
 
-def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
-    """List every version of every memory, the oldest first."""
+def log(ctx: typer.Context, story: Story, verbose: Verbose = False, as_json: AsJson = False) -> None:
+    """Say what folds and people wrote, by kind; with -v every version, the oldest first."""
     with open_memory(ctx) as memory:
         versions = memory.story(story, create=False).log()
     if as_json:
@@ -35,7 +40,13 @@ def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
         return
     from previously.cli.terminal import make_table
 
-    rows = [
+    if not verbose:
+        columns = ("kind", "versions", "by", "messages", "newest (UTC)", "out of force")
+        rows = [_make_kind_row(kind, alike) for kind, alike in _group_by_kind(versions).items()]
+        console.print(make_table(columns, rows, left=("kind", "by", "out of force")))
+        console.print(f"{output.count_nouns(len(versions), 'version')}; -v lists each with its number and reason.")
+        return
+    lines = [
         (
             version.id, _name_kind(version), version.made.status.value, version.made.made_by,
             f"{version.made.span.first}-{version.made.span.last}", version.made.at[:16].replace("T", " "),
@@ -43,19 +54,56 @@ def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
         )
         for version in versions
     ]  # fmt: skip
-    columns = ("id", "kind", "status", "by", "messages", "at (UTC)", "why")
-    console.print(make_table(columns, rows, left=("kind", "status", "by", "why")))
+    columns_of_all = ("id", "kind", "status", "by", "messages", "at (UTC)", "why")
+    console.print(make_table(columns_of_all, lines, left=("kind", "status", "by", "why")))
 
 
-def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None, as_json: AsJson = False) -> None:
-    """Show word by word what changed from one version to another; by default from the one before the newest."""
+def _group_by_kind(versions: list[Version]) -> dict[str, list[Version]]:
+    kinds: dict[str, list[Version]] = {}
+    for version in versions:
+        kinds.setdefault(_name_kind(version), []).append(version)
+    return kinds
+
+
+def _make_kind_row(kind: str, versions: list[Version]) -> tuple[object, ...]:
+    by = ", ".join(dict.fromkeys(version.made.made_by for version in versions))
+    first = min(version.made.span.first for version in versions)
+    last = max(version.made.span.last for version in versions)
+    newest = max(version.made.at for version in versions)[:16].replace("T", " ")
+    gone = Counter(version.made.status.value for version in versions if version.made.status not in _IN_FORCE)
+    return kind, len(versions), by, f"{first}-{last}", newest, ", ".join(f"{n} {status}" for status, n in gone.items())
+
+
+_IN_FORCE = frozenset({"committed", "provisional", "by hand"})
+
+
+def diff(
+    ctx: typer.Context,
+    story: Story,
+    old: AThing = None,
+    new: Annotated[
+        str | None, typer.Argument(metavar="NEWER", help="The version to compare it with, like version:13.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show word by word what changed: in a text since the version before, from one version to another; by default in
+    what was written last."""
     from previously.cli.memory_json import render_version
     from previously.text.compare import ChangeKind, diff_words
 
+    things = [parse_thing(one) for one in (old, new) if one is not None]
     with open_memory(ctx) as memory:
-        kept = [version for version in memory.story(story, create=False).log() if version.made.status != "refused"]
-    newer = _find_version(story, kept, new if new is not None else kept[-1].id if kept else None)
-    older = _find_version(story, kept, old if old is not None else _find_before(kept, newer).id)
+        opened = memory.story(story, create=False)
+        kept = [version for version in opened.log() if version.made.status != "refused"]
+        named = [_find_named(opened, story, kept, thing) for thing in things]
+    newest = _find_version(story, kept, kept[-1].id if kept else None)
+    if len(named) == 2:
+        older, newer = named
+    elif named and things[0].kind is ThingKind.VERSION:
+        older, newer = named[0], newest
+    else:
+        newer = named[0] if named else newest
+        older = _find_before(kept, newer)
     changes = diff_words(render_version(older), render_version(newer))
     if as_json:
         runs = [{"kind": change.kind.value, "text": change.text} for change in changes]
@@ -75,31 +123,130 @@ def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None,
     console.print()
 
 
+def find_earlier(story: BlockingStory, name: str, thing: Thing) -> Version:
+    """Return the version of a text before the one in force."""
+    kept = [version for version in story.log() if version.made.status != "refused"]
+    newer = _find_named(story, name, kept, thing)
+    older = _find_before(kept, newer)
+    if older.id == newer.id:
+        raise BadInput(f"There is no earlier version of {thing}; `previously log -v` lists them all.")
+    return older
+
+
+def _find_named(story: BlockingStory, name: str, versions: list[Version], thing: Thing) -> Version:
+    """Return the version that a thing is: itself, or the one of its text in force."""
+    if thing.kind is ThingKind.VERSION:
+        return _find_version(name, versions, thing.number)
+    text = _read_text(story, thing)
+    if text is None:
+        raise BadInput(f"{thing} has no text yet.")
+    by_hand = {version.made.text: version.id for version in versions if version.made.status == "by hand"}
+    version = by_hand.get(text.text) if text.version is None else text.version
+    if version is None:
+        raise BadInput(f"{thing} is joined of several texts; `previously log -v` lists their versions.")
+    return _find_version(name, versions, version)
+
+
+def _read_text(story: BlockingStory, thing: Thing) -> MemoryText | None:
+    match thing.kind:
+        case ThingKind.RECAP | ThingKind.BRIEF:
+            return story.recap()
+        case ThingKind.BACKBONE:
+            return story.backbone()
+        case ThingKind.CHAPTER:
+            recap: MemoryText | None = find_listed(story, thing).recap
+            return recap
+        case ThingKind.EPISODE:
+            episode: MemoryText = find_listed(story, thing)
+            return episode
+        case _:
+            raise BadInput(f"{thing} has no versions: recap, backbone, chapter:N, episode:N and version:N have.")
+
+
 def blame(
     ctx: typer.Context,
     story: Story,
-    which: Which = None,
-    message: Annotated[
-        int | None,
-        typer.Option("--message", metavar="POSITION", parser=parse_position, help="Which memory tells this message."),
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SENTENCE or THING", help="A sentence of memory or part of one; recap; message:41; …"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
+    """Say where memory has something from: the messages behind a sentence, behind a text or version, or, of a message,
+    the memories that tell it. By default the recap in force."""
+    asked = " ".join(what or ())
+    unknown = next((word for word in what or () if word.startswith("--")), None)
+    if unknown is not None:  # positions may be negative, so what begins with a dash comes through
+        raise BadInput(f"No such option: {unknown}; see `previously blame --help`.")
+    thing = find_thing(asked) if asked else None
+    with open_memory(ctx) as memory:
+        opened = memory.story(story, create=False)
+        if thing is not None and thing.kind is ThingKind.MESSAGE:
+            _blame_message(opened, story, thing.position, as_json=as_json)
+        elif thing is not None and thing.kind not in _VERSIONED:
+            _blame_sentence(opened, story, read_words_of(opened, thing), as_json=as_json)
+        elif asked and thing is None:
+            _blame_sentence(opened, story, asked, as_json=as_json)
+        else:
+            _blame_version(opened, story, thing, as_json=as_json)
+
+
+_VERSIONED = frozenset(
+    {ThingKind.VERSION, ThingKind.RECAP, ThingKind.BACKBONE, ThingKind.BRIEF, ThingKind.CHAPTER, ThingKind.EPISODE}
+)
+
+
+def _blame_sentence(opened: BlockingStory, story: str, sentence: str, *, as_json: bool) -> None:
+    """Name the texts that say something, the versions that brought it in, and the messages it comes from."""
+    found = opened.blame(sentence)
+    if as_json:
+        rows = [
+            {
+                "thing": one.thing,
+                "sentence": one.sentence,
+                "version": one.version,
+                "by_hand": one.by_hand,
+                "span": [one.span.first, one.span.last],
+                "messages": [
+                    {"position": item.position, "speaker": item.entry.message.speaker, "text": item.entry.message.text}
+                    for item in one.messages
+                ],
+            }
+            for one in found
+        ]
+        output.emit({"story": story, "sentence": sentence, "found": rows})
+        return
+    from previously.cli.terminal import render_message
+
+    console = output.console()
+    if not found:
+        search = f"`previously search {output.one_line(story)} …`"
+        console.print(f"No memory says that: {output.one_line(sentence)} ({search} looks in the messages).")
+    for one in found:
+        brought = f", brought in by version {one.version}" if one.version is not None else ""
+        where = "in your own words" if one.by_hand else f"from {one.span}"
+        console.print(output.one_line(f"{one.thing}{brought}, {where}:"), style="bold")
+        console.print(output.printable(f"  {one.sentence}"), soft_wrap=True)
+        if one.messages:
+            console.print(render_message([(item.position, item.entry.message) for item in one.messages[:MOST_SHOWN]]))
+        elif not one.by_hand:
+            console.print("  No single message says it; it sums up what was read.")
+        console.print()
+
+
+def _blame_version(opened: BlockingStory, story: str, thing: Thing | None, *, as_json: bool) -> None:
+    """Say where a version came from: which messages, who wrote it, what it cost."""
     from previously.cli.memory_json import render_version
     from previously.core.versions import Kind
     from previously.memory.in_force import cuts_from
 
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
-        if message is not None:
-            _blame_message(opened, story, message, as_json=as_json)
-            return
-        versions = opened.log()
-        texts = _find_texts_in_force(opened, versions)
-        default = texts[0] if texts else versions[-1].id if versions else None
-        version = _find_version(story, versions, which if which is not None else default)
-        in_force = version.id in texts
+    versions = opened.log()
+    texts = _find_texts_in_force(opened, versions)
+    if thing is not None:
+        version = _find_named(opened, story, versions, thing)
+    else:
+        version = _find_version(story, versions, texts[0] if texts else versions[-1].id if versions else None)
+    in_force = version.id in texts
     made = version.made
     cuts = cuts_from(made)
     if as_json:

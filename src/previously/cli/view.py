@@ -8,7 +8,7 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Position, Story, open_memory, parse_budget, parse_position
-from previously.cli.memory import span_json
+from previously.cli.memory_json import span_json
 
 if TYPE_CHECKING:
     from previously.core.messages import Message

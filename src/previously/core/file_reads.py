@@ -15,7 +15,7 @@ from previously.core.messages import ToolCall
 from previously.core.patterns import lazy_pattern
 
 _READS = lazy_pattern(r"(?:read|view|open|cat|get|show)(?:_?file)?|str_replace_(?:based_edit_tool|editor)")
-_PATH_KEYS = ("file_path", "filepath", "filePath", "path", "filename", "target_file", "absolute_path", "file")
+_PATH_KEYS = ("file_path", "filepath", "path", "filename", "target_file", "absolute_path", "file")
 _COMMAND_KEYS = ("command", "cmd", "script")
 _COMMAND = lazy_pattern(
     r"(?:cat|nl -ba) (?P<whole>'[^']+'|[^\s'\"|;&<>$*]+)"
@@ -58,7 +58,8 @@ def find_read(call: ToolCall) -> FileRead | None:
     if command is not None and not (command == "view" and "path" in given):
         return _read_command(command)
     name = call.name.rsplit("__", 1)[-1].rsplit(".", 1)[-1].lower()
-    path = next((given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)), "").strip()
+    lower = {name.lower(): value for name, value in given.items()}  # opencode writes filePath
+    path = next((lower[key] for key in _PATH_KEYS if isinstance(lower.get(key), str)), "").strip()
     if not _READS.fullmatch(name) or not path or len(path) > _LONGEST_PATH or "\n" in path:
         return None
     return FileRead(path, *_find_lines(given))

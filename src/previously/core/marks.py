@@ -5,9 +5,11 @@ goes on after them and never touches it: a *recap* mark for all that lies before
 chapter* mark for the chapter that ends there, a *backbone* mark for all chapters up to there. A *pin* holds words that
 every view shows. *Kept open* says that a chapter, though it could, does not end there; *unlocked*, that a person gave
 up what they had written. *Scene* ends a scene. *Lore*, *thread*, *held* and *wish* hold what a person says of an entry,
-of what is open, of how things stand and of what players asked for. *Left* and *entered* say who is not there, or there
-again, from the next message on. *Presence* says who was present at the messages behind it, up to its *presence end*.
-*Turn* holds what a person says of how a game stands after the turn that ends there.
+of what is open, of how things stand and of what players asked for; *person*, that two names are one character's.
+*Left* and *entered* say who is not there, or there again, from the next message on. *Presence* says who was present at
+the messages behind it, up to its *presence end*. *Deed* says what a person did that is no mark by itself: an edit, a
+switch, a version put in force. It changes nothing; `undo` finds its way back by it. *Turn* holds what a person says of how
+a game stands after the turn that ends there.
 
 A mark may retire others, which are gone while it stands and back when it is taken back. So whatever a person does can
 be undone, on the branch where it was done.
@@ -74,10 +76,12 @@ class MarkKind(StrEnum):
     THREAD = "thread"
     HELD = "held"
     WISH = "wish"
+    PERSON = "person"
     LEFT = "left"
     ENTERED = "entered"
     PRESENCE = "presence"
     PRESENCE_END = "presence end"
+    DEED = "deed"
     TURN = "turn"
 
 
@@ -114,6 +118,10 @@ class Mark:
     def scope(self) -> str:
         """Return the scope of the memory that begins behind it."""
         return str(self.origin)
+
+
+MarkPlace = tuple[int, int, int]
+"""A mark, its position, and how many places behind its message are gone."""
 
 
 @dataclass(frozen=True, slots=True)

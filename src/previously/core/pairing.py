@@ -322,8 +322,7 @@ def _named_call_ids(part: Part, used: set[str], waiting: dict[str, list[str]]) -
 
 def render_left_out(call: ToolCall | None, result: ToolResult, *, repeated: bool = False) -> str:
     """Return what stands where the output of a call was: which file and lines, where it was one, and what shows it
-    again. (Some clients refuse to read the same lines of a file that has not changed.) `repeated`: a later output shows
-    it."""
+    again. (A client may refuse to read an unchanged file a second time.) `repeated`: a later output shows it."""
     what = "error" if result.failed else "output"
     name, size = (call.name if call else "") or "a tool", f"{len(result.text):,} characters"
     read = find_read(call) if call and not result.failed else None
@@ -331,7 +330,7 @@ def render_left_out(call: ToolCall | None, result: ToolResult, *, repeated: bool
         return f"[{what} of {name}: {read}, {size}, left out; it was read again later]"
     if read is None or read.by_command:
         return f"[{what} of {name}, {size}, left out; ask for it again if it is needed]"
-    return f"[{what} of {name}: {read}, {size}, left out; if it is needed, read other lines of it or use cat]"
+    return f"[{what} of {name}: {read}, {size}, left out; read it again if it is needed, or use cat if refused]"
 
 
 def replace_outputs(message: Message, texts: dict[int, str]) -> Message:

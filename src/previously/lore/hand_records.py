@@ -1,4 +1,4 @@
-"""Records of what people write about lore, threads, the state and wishes, and the state that follows from them.
+"""Records of what people write about lore, threads, the state, wishes and names, and the state that follows from them.
 
 A record is kept with the branch, as a mark, and applied after everything that was noted. A person's words stand byte
 for byte; what a model noted of the same is a suggestion. Records of earlier versions are read as they are, so the
@@ -19,9 +19,9 @@ from previously.core.scripts import casefold
 from previously.lore.current_state import CurrentState, StateValue, make_place_finder
 from previously.lore.entry import EntryKey, LoreEntry, Suggestion
 from previously.lore.keys import is_useful_keyword, normalize_name
-from previously.lore.merge import find_entry, write_entry
+from previously.lore.merge import find_entry, merge_entries, write_entry
 from previously.lore.state import State, Wish, find_wish
-from previously.lore.threads import PERSON, Thread, Threads, UnmatchedItem, reword_thread
+from previously.lore.threads import MOST_EARLIER_WORDS, PERSON, Thread, Threads, UnmatchedItem, reword_thread
 
 
 class EntryAction(StrEnum):
@@ -33,6 +33,8 @@ class EntryAction(StrEnum):
     """Takes over what was only suggested."""
     REMOVE = "remove"
     """Shows it no more."""
+    MERGE = "merge"
+    """Says that it is the same thing as another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class LoreRecord:
     nobody else, since it may tell what was noted where they were not. None: it is for everyone."""
     seen: tuple[str, ...] = ()
     """The descriptions of it when this was written, by `said_key`; what comes to be noted later is suggested."""
+    into: str = ""
+    """The name of the entry that it is the same as, where it is merged."""
 
 
 class ThreadAction(StrEnum):
@@ -58,6 +62,11 @@ class ThreadAction(StrEnum):
     """Opens one, or opens one again."""
     RESOLVE = "resolve"
     REWORD = "reword"
+    """Gives it other words, another date or another owner."""
+    REMOVE = "remove"
+    """Shows it no more, as if nobody had opened it."""
+    MERGE = "merge"
+    """Says that it is the same as another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,13 @@ class ThreadRecord:
     id: str = ""
     """The thread that is meant, where it is known; else the words decide."""
     was: str = ""
-    """The words of a reworded thread when the person read it."""
+    """The words of the thread when the person read it."""
+    owner: str | None = None
+    """Whose it is; None where the person does not say."""
+    into: str = ""
+    """The id of the thread that it is the same as, where it is merged,"""
+    into_was: str = ""
+    """and the words of that one when the person read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +98,8 @@ class StateRecord:
     """Written by earlier versions."""
     ended: bool = False
     """True if it holds no more."""
+    instead_of: str = ""
+    """The line that it takes the place of, where that is about something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +113,22 @@ class WishRecord:
     """Its new words; empty where it was withdrawn."""
 
 
-HandRecord = LoreRecord | ThreadRecord | StateRecord | WishRecord
+@dataclass(frozen=True, slots=True)
+class PersonRecord:
+    """A person's word that two names are one character's."""
+
+    name: str
+    into: str
+    """The name that the character is known by."""
+
+
+HandRecord = LoreRecord | ThreadRecord | StateRecord | WishRecord | PersonRecord
 _KINDS: dict[str, type[HandRecord]] = {
     "lore": LoreRecord,
     "thread": ThreadRecord,
     "held": StateRecord,
     "wish": WishRecord,
+    "person": PersonRecord,
 }
 
 
@@ -137,6 +164,11 @@ def correct_state(state: State, records: Sequence[tuple[int, HandRecord]]) -> Co
     noted = state.threads.threads
     for position, record in records:
         match record:
+            case LoreRecord(EntryAction.MERGE) | PersonRecord():
+                merged, into = find_entry(lore, record.name), find_entry(lore, record.into)
+                if merged and into and merged.key != into.key:
+                    lore = merge_entries(lore, record.name, record.into)
+                    state = replace(state, current=_rename_things(state.current, merged, into, state))
             case LoreRecord(deed):
                 before = find_entry(lore, record.name)
                 if before and before.key in by_hand and before.key != normalize_name(record.name):
@@ -154,6 +186,9 @@ def correct_state(state: State, records: Sequence[tuple[int, HandRecord]]) -> Co
             case ThreadRecord():
                 state = replace(state, threads=_change_threads(state.threads, record, position))
             case StateRecord():
+                if record.instead_of:
+                    ending = StateRecord(record.instead_of, ended=True)
+                    state = replace(state, current=_change_state(state.current, ending, position, state))
                 state = replace(state, current=_change_state(state.current, record, position, state))
             case WishRecord():
                 state = replace(state, wishes=_change_wishes(state.wishes, record, position))
@@ -193,12 +228,17 @@ def _change_threads(threads: Threads, record: ThreadRecord, position: int) -> Th
             return threads
         at = max(position, thread.opened)
         return threads.put(replace(thread, settled=at, outcome="", touched=max(thread.touched, position)))
+    if record.op is ThreadAction.REMOVE:
+        return threads.drop(thread.id) if thread else threads
+    if record.op is ThreadAction.MERGE:
+        return _merge_threads(threads, thread, threads.find(record.into, record.into_was), record)
     if thread is None:
         # What a person wrote is not lost with the message that opened the thread.
         ident = record.id or make_hand_thread_id(record.text)
-        return threads.put(Thread(ident, record.text, position, position, by=PERSON, due=record.due))
+        owner = record.owner or ""
+        return threads.put(Thread(ident, record.text, position, position, by=PERSON, due=record.due, owner=owner))
     if record.op is ThreadAction.OPEN:
-        again = replace(thread, text=record.text, settled=None, outcome="", by=PERSON, due=record.due or thread.due)
+        again = replace(_own(thread, record), text=record.text, settled=None, outcome="", by=PERSON)
         opened = threads.put(again)
         if thread.settled is None or thread.settled <= position:
             return opened
@@ -207,8 +247,33 @@ def _change_threads(threads: Threads, record: ThreadRecord, position: int) -> Th
     later = (
         [UnmatchedItem(ThreadChange.NOW, thread.id, thread.text, thread.touched)] if thread.text != record.was else []
     )
-    mine = replace(reword_thread(thread, record.text, position), by=PERSON)
+    mine = replace(reword_thread(_own(thread, record), record.text, position), by=PERSON)
     return replace(threads.put(mine), suggestions=(*threads.suggestions, *later))
+
+
+def _own(thread: Thread, record: ThreadRecord) -> Thread:
+    """Return a thread with the date and the owner that a person gives it."""
+    owner = thread.owner if record.owner is None else record.owner
+    return replace(thread, due=record.due or thread.due, owner=owner)
+
+
+def _merge_threads(threads: Threads, thread: Thread | None, into: Thread | None, record: ThreadRecord) -> Threads:
+    """Return the threads where one is part of another. What notes make of it later is suggested for that one."""
+    if thread is None or into is None or thread.id == into.id:
+        return threads
+    words = tuple(dict.fromkeys((*thread.earlier, thread.text, *into.earlier)))
+    whole = replace(
+        into, opened=min(thread.opened, into.opened), touched=max(thread.touched, into.touched), by=PERSON,
+        earlier=tuple(one for one in words if one != into.text)[-MOST_EARLIER_WORDS:],
+        due=into.due or thread.due, owner=into.owner or thread.owner,
+    )  # fmt: skip
+    later: list[UnmatchedItem] = []
+    if thread.settled is not None and into.settled is None:
+        later.append(UnmatchedItem(ThreadChange.SETTLED, into.id, thread.outcome, thread.settled))
+    elif thread.text != record.was:
+        later.append(UnmatchedItem(ThreadChange.NOW, into.id, thread.text, thread.touched))
+    merged = threads.drop(thread.id).put(whole)
+    return replace(merged, suggestions=(*merged.suggestions, *later))
 
 
 def _add_suggestions(threads: Threads, noted: Iterable[str]) -> Threads:
@@ -236,6 +301,19 @@ def _change_state(current: CurrentState, record: StateRecord, position: int, sta
     return CurrentState(
         others if ended else (*others, new), (*current.earlier, *earlier), (*current.suggestions, *late)
     )
+
+
+def _rename_things(current: CurrentState, merged: LoreEntry, into: LoreEntry, state: State) -> CurrentState:
+    """Return the state where what was said of a merged thing is said of the one that it is."""
+    names = {normalize_name(name) for name in (merged.name, *merged.aliases)}
+    place_of = make_place_finder(state.lore)
+    values: dict[object, StateValue] = {}
+    for value in current.items:
+        is_merged = value.aspect is not None and normalize_name(value.thing) in names
+        renamed = replace(value, thing=into.name) if is_merged else value
+        before = values.pop(place_of(renamed), None)
+        values[place_of(renamed)] = before if before and before.position > value.position else renamed
+    return replace(current, items=tuple(values.values()))
 
 
 def _change_wishes(wishes: tuple[Wish, ...], record: WishRecord, position: int) -> tuple[Wish, ...]:

@@ -74,6 +74,29 @@ def write_entry(
     return entry
 
 
+def merge_entries(entries: Entries, name: str, into: str) -> dict[EntryKey, LoreEntry]:
+    """Return the entries where two are one, under the second name: the newest description counts, unless a person wrote
+    the one of that name. Where one of them is not there, nothing changes."""
+    entry, other = find_entry(entries, into), find_entry(entries, name)
+    if entry is None or other is None or entry.key == other.key:
+        return dict(entries)
+    newer = other.touched > entry.touched and "content" not in entry.locked
+    content, gone = (other.content, entry.content) if newer else (entry.content, other.content)
+    earlier = _extend_history((*other.earlier, *entry.earlier), gone, content)
+    names = {normalize_name(one): one for one in (*entry.aliases, other.name, *other.aliases)}
+    whole = replace(
+        entry,
+        aliases=tuple(one for key, one in names.items() if key != entry.key)[:MOST_ALIASES],
+        keywords=refine_keywords(entry.name, [*entry.keywords, *other.keywords]),
+        content=content,
+        earlier=earlier,
+        sources=other.sources if newer else entry.sources,
+        touched=max(entry.touched, other.touched),
+        retired=entry.retired and other.retired,
+    )
+    return {key: whole if key == entry.key else one for key, one in entries.items() if key != other.key}
+
+
 def _describe(entries: dict[EntryKey, LoreEntry], item: LoreItem, position: int, first: int) -> None:
     content = cut_to_tokens(item.content.strip(), MOST_CONTENT_TOKENS)
     if not normalize_name(item.name) or not content:

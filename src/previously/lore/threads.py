@@ -76,6 +76,14 @@ class Thread:
     """By when, in the words of the person who said so."""
     earlier: tuple[str, ...] = ()
     """Its words before, the newest last."""
+    owner: str = ""
+    """Whose it is, where a person said so: who promised, who owes, who asks."""
+
+    @property
+    def line(self) -> str:
+        """Return the thread as it is told: its words, and whose it is and by when, where a person said so."""
+        details = "; ".join(one for one in (self.owner, self.due) if one)
+        return f"{self.text} ({details})" if details else self.text
 
     @property
     def is_question(self) -> bool:
@@ -117,6 +125,10 @@ class Threads:
         if any(one.id == thread.id for one in self.threads):
             return replace(self, threads=tuple(thread if one.id == thread.id else one for one in self.threads))
         return replace(self, threads=(*self.threads, thread))
+
+    def drop(self, ident: str) -> Threads:
+        """Return the threads without one."""
+        return replace(self, threads=tuple(one for one in self.threads if one.id != ident))
 
 
 NO_THREADS = Threads()

@@ -27,8 +27,8 @@ from previously.memory.notes import read_fragments
 from previously.text.cuts import shorten
 from previously.text.names import name_chapter
 
-HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
-"""The marks that hold what people said of lore, threads, the state and wishes."""
+HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH, MarkKind.PERSON})
+"""The marks that hold what people said of lore, threads, the state, wishes and names."""
 
 KNOWN_TOKENS = 500
 """Tokens of the entries that the messages name: some ten of the length that is asked for."""

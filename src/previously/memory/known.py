@@ -30,7 +30,7 @@ from previously.lore.reader_state import FactWeight, KnownFact, choose_key_facts
 from previously.lore.state import EMPTY_STATE, State
 from previously.memory.background import HAND
 from previously.memory.notes import Walk, find_stale, resolve_tail, trace_states, walk_behind, walk_to_the_end
-from previously.memory.presence import Presences, parse_correction
+from previously.memory.presence import Presences, parse_correction, read_voices
 from previously.memory.state import States, Witness
 
 MOST_INDEXES = 32
@@ -101,7 +101,7 @@ class KnownReader:
         rules = resolve_tail(snapshot, rules)
         seen = walk_to_the_end(snapshot, rules, exact=True)
         players = self._states.reduce(seen, rules).players
-        voices = {player.name: player.character for player in players.values()}
+        voices = read_voices(snapshot, players)
         return self.presences.read(snapshot, rules, seen, voices=voices, next_speaker=next_speaker)
 
     def read_known(

@@ -22,6 +22,8 @@ from previously.core.versions import LiveVersion
 from previously.folds.boundary import is_scene_end
 from previously.folds.recap import FoldRules
 from previously.folds.tiles import Tile
+from previously.lore.hand_records import PersonRecord, parse_record
+from previously.lore.state import Players
 from previously.memory.notes import Walk, trace_states, walk_behind
 
 MOST_REMEMBERED = 4_096
@@ -36,6 +38,22 @@ COMINGS = frozenset({MarkKind.LEFT, MarkKind.ENTERED})
 
 HAND_MARKS = frozenset({MarkKind.PRESENCE, MarkKind.PRESENCE_END})
 """The marks that say who was present."""
+
+
+def read_voices(snapshot: Snapshot, players: Players) -> dict[str, str]:
+    """Return for whom somebody speaks who is known by another name: players for their characters, and those of whom a
+    person said that both names are one character's."""
+    records = [parse_record(mark.text) for mark in snapshot.marks({MarkKind.PERSON})]
+    voices = {player.name: player.character for player in players.values()}
+    for record in records:
+        if isinstance(record, PersonRecord):
+            voices = {name: record.into if _is_called(into, record.name) else into for name, into in voices.items()}
+            voices[record.name] = record.into
+    return {name: into for name, into in voices.items() if not _is_called(name, into)}
+
+
+def _is_called(name: str, other: str) -> bool:
+    return casefold(name) == casefold(other)
 
 
 class Presences:

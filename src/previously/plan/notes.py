@@ -40,7 +40,7 @@ from previously.memory.notes import (
     walk,
     walk_to_the_end,
 )
-from previously.memory.presence import Presences
+from previously.memory.presence import Presences, read_voices
 from previously.memory.state import States, Witness
 from previously.plan.cast import CastPlan
 from previously.plan.step import Look, Step, Together, Written
@@ -175,7 +175,7 @@ class NotePlan:
     def _presence(self) -> Presence:
         whole = walk_to_the_end(self._snapshot, self._rules, exact=True)
         players = self._states.reduce(whole, self._rules).players
-        voices = {player.name: player.character for player in players.values()}
+        voices = read_voices(self._snapshot, players)
         return self._presences.read(self._snapshot, self._rules, whole, voices=voices)
 
     def _wanting(self, note: Version | None) -> bool:

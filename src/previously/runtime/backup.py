@@ -22,7 +22,6 @@ from typing import TypeVar
 
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
 from previously.core.json_values import clean
-from previously.formats.write_file import write_atomically
 from previously.runtime.clock import time_at
 from previously.runtime.whole_stories import Backup, NameTaken, Whole, WholeStories
 from previously.storage.copy import THIS_FILE
@@ -364,6 +363,8 @@ class CopiedStories(ABC):
 
     async def write_story_file(self, story: str, path: str | Path) -> Whole:
         """Write a story whole to a text file (see `storage.story_file`), in place of a file that is there."""
+        from previously.formats.write_file import write_atomically  # formats load much that other commands do without
+
         source, target = self._whole(), Path(path)
         watch = CopyWatch([], 1, None)
         with Spool() as spool:

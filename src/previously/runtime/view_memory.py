@@ -137,7 +137,7 @@ def list_known(known: KnownState, lore: StoryLore | None, rules: FoldRules, mess
         why = f"a wish since message {wish.position}"
         items.append(_line_item(Section.WISHES, f"- {wish.text}", why, by_hand=wish.by == threads.PERSON))
     for thread in threads.list_awake_threads(known.state.threads.threads, messages, asleep):
-        line = f"- {thread.text}" + (f" ({thread.due})" if thread.due else "")
+        line = f"- {thread.line}"
         kind = DATED if any(mark.isdigit() for mark in line) else ""
         by_hand = thread.by == threads.PERSON
         items.append(_line_item(Section.THREADS, line, "an open thread", by_hand=by_hand, kind=kind))

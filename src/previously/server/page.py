@@ -45,6 +45,7 @@ UNDO = "The newest fold comes first; //undo in the chat takes it back."
 STYLE = """
 :root { --ground: #fbfaf7; --ink: #22252b; --faint: #6b7078; --line: #dedbd2; --link: #1c5fa8;
   --furniture: #7d8aa5; --system: #4f6d9e; --pins: #d9a520; --backbone: #2f8f8b; --chapters: #8b5fbf; --recap: #c2587a;
+  --wishes: #e3c04a; --episodes: #a77fd0; --brief: #b0486a;
   --threads: #c0504d; --state: #3f9fc4; --cast: #4f9f86; --lore: #a98455; --tail: #5a9e4b; --recall: #e08a3c;
   --free: #e9e6dd; }
 @media (prefers-color-scheme: dark) { :root { --ground: #16181c; --ink: #e4e4e0; --faint: #979ca6; --line: #33373f;
@@ -67,6 +68,7 @@ td { min-width: 4rem; max-width: 28rem; }
 .key { display: inline-block; width: .8rem; height: .8rem; border-radius: .2rem; vertical-align: baseline; }
 .furniture { fill: var(--furniture); } .system { fill: var(--system); } .pins { fill: var(--pins); }
 .backbone { fill: var(--backbone); } .chapters { fill: var(--chapters); } .recap { fill: var(--recap); }
+.wishes { fill: var(--wishes); } .episodes { fill: var(--episodes); } .brief { fill: var(--brief); }
 .threads { fill: var(--threads); } .state { fill: var(--state); } .cast { fill: var(--cast); }
 .lore { fill: var(--lore); } .tail { fill: var(--tail); } .recall { fill: var(--recall); } .free { fill: var(--free); }
 summary { cursor: pointer; margin: 1rem 0; }

@@ -7,42 +7,28 @@ belongs to the branch, and so does taking it back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
-from previously.core.errors import BadInput
+from previously.core.errors import BadInput, HeadMoved
 from previously.core.json_values import clean
-from previously.core.marks import Mark, MarkKind, find_starts, is_of_a_span
+from previously.core.marks import Mark, find_starts, is_of_a_span
 from previously.core.path import Span, find_position
 from previously.core.snapshot import Snapshot
 from previously.core.versions import IN_FORCE, REJECTED, TAKEN_BACK, Kind, Status, Version, has_read
 from previously.folds.recap import FoldRules
 from previously.memory.in_force import InForce
 from previously.memory.notes import find_notes
-from previously.memory.presence import HAND_MARKS, place_corrections
-from previously.story.access import PERSON, StoryAccess, StoryChange, find_version
-from previously.story.memory_edits import TextName, list_hand_marks, parse_text_name, read_text, unlock_text, write_text
+from previously.runtime.clock import time_at
+from previously.runtime.retry import retry_when_moved
+from previously.storage.store import StoryKey
+from previously.storage.tables import Tables
+from previously.story.access import StoryAccess, StoryChange, find_version
+from previously.story.deeds import Deed, DeedKind, WayBack, add_deed, find_way_back, put_statuses_back
+from previously.story.memory_edits import TextName, list_hand_marks, parse_text_name, read_text, write_text
 
 _RESTORABLE = IN_FORCE | {Status.UNDONE}
-
-_DEEDS = {
-    MarkKind.CHAPTER: "the end of the chapter",
-    MarkKind.RECAP: "the recap by hand",
-    MarkKind.CHAPTER_RECAP: "a chapter's recap by hand",
-    MarkKind.BACKBONE: "the backbone by hand",
-    MarkKind.PIN: "the pin",
-    MarkKind.UNLOCKED: "the unlocking",
-    MarkKind.SCENE: "the end of the scene",
-    MarkKind.LORE: "what was written of an entry",
-    MarkKind.THREAD: "what was said of a thread",
-    MarkKind.HELD: "what was said of how things stand",
-    MarkKind.WISH: "what was said of a wish",
-    MarkKind.LEFT: "the leaving",
-    MarkKind.ENTERED: "the entering",
-    MarkKind.PRESENCE: "what was said of who was present",
-    MarkKind.TURN: "what was said of how the game stands",
-}
-"""The deeds that can be undone, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +66,48 @@ class History:
         return await self._access.read(lambda moment: _list_telling(moment.snapshot, self._access.rules, position))
 
     async def undo(self) -> str:
-        """Take back the newest thing that was done to the memory of the active branch; return what that was, in
-        words."""
-        return await self._access.change(_undo)
+        """Take back the last thing that a person did to the active branch of this story, or the switch to it; return
+        what that was, in words. What folds wrote is not touched: see `take_back`."""
+        return await retry_when_moved(self._undo)
+
+    async def _undo(self) -> str:
+        key, store = self._access.key, self._access.store
+        way = await store.read(key.owner, lambda tables: find_way_back(tables, key))
+        if way.script:
+            branch = await self._access.read_branch()
+            await store.apply(
+                key, branch.name, way.script, at=time_at(), expected_head=way.head,
+                also=lambda tables: _end_way(tables, key, way),
+            )  # fmt: skip
+            return way.words
+
+        def write(tables: Tables) -> str:
+            if find_way_back(tables, key) != way:
+                raise HeadMoved("Something else was done to this story meanwhile.")
+            _go_back(tables, key, way)
+            return way.words
+
+        return await store.write(key, write)
+
+    async def take_back(self, version: int | None = None) -> Version:
+        """Put a version out of force that a fold wrote, by default the newest that is in force. The next fold makes
+        another."""
+        return await self._access.change(lambda change: _take_back(change, version))
 
     async def restore(self, version: int) -> Version:
         """Put an earlier version in force again, in place of what came after it and of what a person wrote since."""
-        return await self._access.change(lambda change: _restore(change, version))
+
+        def change(change: StoryChange) -> Version:
+            if find_version(change.snapshot, version).made.status is Status.BY_HAND:
+                return _restore(change, version)  # whose mark says it all
+            before = change.snapshot.versions()
+            restored = _restore(change, version)
+            name = _name_text(change.snapshot, restored)
+            retired = list_hand_marks(change.snapshot, parse_text_name(name)) if name else ()
+            _note_statuses(change, DeedKind.RESTORED, before, retired)
+            return restored
+
+        return await self._access.change(change)
 
     async def pending(self) -> list[Version]:
         """Return what waits for approval, the oldest first; of texts that one answer gave, the first stands for all."""
@@ -111,10 +132,13 @@ class History:
             decided = find_version(change.snapshot, version)
             if decided.made.status is not Status.PENDING:
                 raise BadInput(f"Version {version} does not wait for approval: it is {decided.made.status.value}.")
-            for other in change.snapshot.versions():
+            before = change.snapshot.versions()
+            for other in before:
                 if other.id != version and other.made.status is Status.PENDING and _is_same_answer(other, decided):
                     change.tables.versions.set_status(change.key, other.id, status, reason)
-            return change.tables.versions.set_status(change.key, version, status, reason)
+            made = change.tables.versions.set_status(change.key, version, status, reason)
+            _note_statuses(change, DeedKind.APPROVED if status is Status.COMMITTED else DeedKind.REJECTED, before)
+            return made
 
         return await self._access.change(change)
 
@@ -135,34 +159,64 @@ def _list_telling(snapshot: Snapshot, rules: FoldRules, position: int) -> list[T
     return telling
 
 
-def _undo(change: StoryChange) -> str:
+def _take_marks_back(tables: Tables, key: StoryKey, marks: Sequence[int]) -> None:
+    branch = tables.branch(key, None)
+    for mark in marks:
+        tables.marks.take_back(key, branch, mark)
+
+
+def _end_way(tables: Tables, key: StoryKey, way: WayBack) -> None:
+    """Put the marks back that stood on a path which is now as it was."""
+    _take_marks_back(tables, key, (way.mark.id, *way.lost))
+    tables.writer.place_marks(key, tables.branch(key, None), way.places)
+
+
+def _go_back(tables: Tables, key: StoryKey, way: WayBack) -> None:
+    """Take back a deed that did not change the path."""
+    snapshot = tables.snapshot(key)
+    _take_marks_back(tables, key, (way.mark.id, *way.lost))
+    match way.deed:
+        case Deed(DeedKind.HID | DeedKind.UNHID):
+            entry = snapshot.path(way.mark.position, way.mark.position)[0].entry
+            attributes = replace(entry.attributes, hidden=not entry.attributes.hidden)
+            tables.writer.set_attributes(key, [(entry.id, attributes)])
+        case Deed(DeedKind.SWITCHED, was):
+            tables.stories.switch(key, was)
+        case Deed():
+            put_statuses_back(tables, key, snapshot, way.deed)
+        case None:
+            pass  # the mark was all of it
+
+
+def _take_back(change: StoryChange, version: int | None) -> Version:
     snapshot = change.snapshot
-    kinds = [kind for kind in Kind if kind is not Kind.STATE]  # which only follows from others
     notes = find_notes(snapshot)
-    versions = [version for kind in kinds for _, _, version in snapshot.cover(kind)]
-    newest = max([0, *versions, *(note.version.id for note in notes)])
-    marks = [mark for mark in snapshot.marks() if mark.kind in _DEEDS]
-    mark = max(marks, key=lambda mark: mark.id, default=None)
-    if mark and newest <= mark.after:
-        return _undo_mark(change, mark)
-    if not newest:
-        raise BadInput("There is nothing to undo: nothing is remembered yet.")
-    version = change.tables.versions.set_status(change.key, newest, Status.UNDONE, TAKEN_BACK)
+    kinds = [kind for kind in Kind if kind is not Kind.STATE]  # which only follows from others
+    in_force = {ident for kind in kinds for _, _, ident in snapshot.cover(kind)} | {note.version.id for note in notes}
+    if not in_force:
+        raise BadInput("Nothing is folded yet: there is no version to take back.")
+    ident = max(in_force) if version is None else find_version(snapshot, version).id
+    if ident not in in_force:
+        raise BadInput(f"Version {ident} is not in force on this branch; `log` says how each stands.")
+    before = snapshot.versions()
+    taken = change.tables.versions.set_status(change.key, ident, Status.UNDONE, TAKEN_BACK)
     for note in notes:
-        if note.version.id == newest:
+        if note.version.id == ident:
             _take_back_states(change, note.span.first)
-    return f"version {version.id}, {version.made.kind.value} of {version.made.span}"
+    _note_statuses(change, DeedKind.TOOK_BACK, before)
+    return taken
 
 
-def _undo_mark(change: StoryChange, mark: Mark) -> str:
-    where = f"message {mark.position}"
-    if mark.kind is MarkKind.PRESENCE:  # its mark stands before the first message that it is about
-        placed = place_corrections(change.snapshot, change.snapshot.marks(HAND_MARKS))
-        where = next((str(span) for other, span in placed if other.id == mark.id), f"message {mark.position + 1}")
-    change.take_back_mark(mark.id)
-    if mark.kind is MarkKind.CHAPTER and mark.made_by != PERSON:  # it would close there again by itself
-        change.add_mark(MarkKind.KEPT_OPEN, mark.position)
-    return f"{_DEEDS[mark.kind]} at {where}"
+def _note_statuses(change: StoryChange, did: DeedKind, before: Sequence[Version], retired: Sequence[Mark] = ()) -> None:
+    """Note as a deed which versions have another status than before, and which words of a person are given up."""
+    now = {version.id: version.made.status for version in change.snapshot.versions()}
+    statuses = tuple(
+        (at, version.made.status.value, version.made.reason)
+        for at, version in enumerate(before)
+        if now[version.id] is not version.made.status
+    )
+    deed = Deed(did, statuses=statuses)
+    add_deed(change.tables, change.key, deed, change.snapshot.messages - 1, instead_of=retired)
 
 
 def _restore(change: StoryChange, version: int) -> Version:
@@ -196,9 +250,6 @@ def _restore(change: StoryChange, version: int) -> Version:
             if note.version.made.key == wanted.made.key and note.version.id > version:
                 versions.set_status(change.key, note.version.id, Status.UNDONE, why)
         _take_back_states(change, span.first)
-    what = _name_text(snapshot, wanted)
-    if what and list_hand_marks(snapshot, parse_text_name(what)):
-        unlock_text(change, what)
     return find_version(snapshot, version)
 
 

@@ -24,6 +24,7 @@ from previously.memory.known import KnownState, read_book_entries
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.view_lore import LoreTurn, scan_turn
 from previously.story.access import StoryAccess, StoryChange
+from previously.text.likeness import find_alike
 from previously.view.reader import parse_reader
 
 LONGEST_NAME = 100
@@ -32,6 +33,9 @@ LONGEST_CONTENT = 20_000
 """Characters of an entry's content: more than any budget for lore has room for."""
 MOST_KEYWORDS = 64
 """Keywords that a person may give an entry: eight times what a model may."""
+
+MOST_MEANT = 5
+"""Entries that a name could mean that are named: more would not be read."""
 
 LOOKED_AT = 200
 """Number of further messages that are read for those that a reader has seen, up to the newest of the user's: more than
@@ -174,6 +178,17 @@ class LoreEdits:
         """
         return await self._decide(EntryAction.REMOVE, name, kind)
 
+    async def merge_lore(self, name: str, into: str) -> LoreListing:
+        """Say that two entries are of one thing, under the second name. Whoever knows only one of them is not told."""
+
+        def make_record(moment: StoryMoment) -> LoreRecord:
+            entry, other = _find_entry(moment, name, ""), _find_entry(moment, into, "")
+            if entry.key == other.key:
+                raise BadInput(f"These are one entry already: {entry.name!r}.")
+            return LoreRecord(EntryAction.MERGE, entry.name, entry.type, into=other.name)
+
+        return await self._record(make_record)
+
     async def explain_lore(self, reader: str = "chat") -> list[LoreExplanation]:
         """Return why each entry comes up in the view of the newest turn, or does not; those that do first."""
         return await self._access.read(lambda moment: self._explain(moment, reader))
@@ -234,16 +249,17 @@ class LoreEdits:
     async def _record(self, make_record: Callable[[StoryMoment], LoreRecord]) -> LoreListing:
         def read(moment: StoryMoment) -> LoreRecord:
             record = make_record(moment)
-            if record.deed is not EntryAction.WRITE:
+            if record.deed not in (EntryAction.WRITE, EntryAction.MERGE):
                 return record
-            return replace(record, known_to=_list_knowing(moment, normalize_name(record.name)))
+            known_to = _list_knowing(moment, [normalize_name(name) for name in (record.name, record.into) if name])
+            return replace(record, known_to=known_to)
 
         def change(change: StoryChange) -> None:
             change.add_mark(MarkKind.LORE, change.snapshot.messages - 1, render_record(record))
 
         def read_again(moment: StoryMoment) -> LoreListing:
             known = moment.read_known()
-            return _list_entry(known.state.lore[normalize_name(record.name)], known)
+            return _list_entry(known.state.lore[normalize_name(record.into or record.name)], known)
 
         record = await self._access.read(read)
         await self._access.change(change)
@@ -258,14 +274,18 @@ def _list_lore(moment: StoryMoment, *, everything: bool) -> list[LoreListing]:
     return [listing for listing in listings if everything or listing.status in ("live", "retired")]
 
 
-def _list_knowing(moment: StoryMoment, key: EntryKey) -> tuple[str, ...] | None:
-    """Return who knows all that is known of an entry; None if there is nothing that not everyone may know."""
-    entry = moment.read_known().state.lore.get(key)
-    presence = moment.read_presence()
-    if entry is None or presence.is_shared:
+def _list_knowing(moment: StoryMoment, keys: Sequence[EntryKey]) -> tuple[str, ...] | None:
+    """Return who knows all that is known of these entries; None if there is nothing that not everyone may know."""
+    lore, presence = moment.read_known().state.lore, moment.read_presence()
+    entries = {key: lore[key] for key in keys if key in lore}
+    if not entries or presence.is_shared:
         return None
-    people = sorted(presence.names.keys)
-    return tuple(name for name in people if moment.read_known(name).state.lore.get(key) == entry)
+
+    def knows(name: str) -> bool:
+        own = moment.read_known(name).state.lore
+        return all(own.get(key) == entry for key, entry in entries.items())
+
+    return tuple(name for name in sorted(presence.names.keys) if knows(name))
 
 
 def _find_entry(moment: StoryMoment, name: str, kind: str) -> LoreEntry:
@@ -277,6 +297,13 @@ def _find_entry(moment: StoryMoment, name: str, kind: str) -> LoreEntry:
             raise BadInput(
                 f"{name!r} is an entry of the book {listing.book!r}; change the book's file and import it again."
             )
+    listed = list(moment.read_known().state.lore.values())
+    alike = find_alike(name, [(one.name, *one.aliases) for one in listed]) if not kind else []
+    if len(alike) > 1:
+        shown = ", ".join(repr(listed[at].name) for at in alike[:MOST_MEANT])
+        raise BadInput(f"{name!r} could mean {len(alike)} entries: {shown}.")
+    if alike:
+        return listed[alike[0]]
     raise BadInput(f"There is no entry {name!r} in this story; `lore list` shows those there are.")
 
 

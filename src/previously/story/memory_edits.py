@@ -190,11 +190,44 @@ class MemoryEdits:
         """
 
         def change(change: StoryChange) -> None:
-            if pin not in [mark.id for mark in change.snapshot.marks({MarkKind.PIN})]:
-                raise BadInput(f"There is no pin {pin} on branch {change.snapshot.branch!r}; `show` lists them.")
-            change.take_back_mark(pin)
+            mark = _find_pin(change.snapshot, pin)
+            change.add_mark(MarkKind.UNLOCKED, mark.position, "the unpinning", instead_of=[mark])
 
         await self._access.change(change)
+
+    async def reword_pin(self, pin: int, text: str) -> Mark:
+        """Give a pin other words."""
+
+        def change(change: StoryChange) -> Mark:
+            mark = _find_pin(change.snapshot, pin)
+            return change.add_mark(MarkKind.PIN, mark.position, _check_words(text), instead_of=[mark])
+
+        return await self._access.change(change)
+
+    async def open_chapter(self, number: int) -> Span:
+        """Let a chapter end no more where it ended: what follows is part of it. Return its messages."""
+
+        def change(change: StoryChange) -> Span:
+            *closed, _ = InForce(change.snapshot).timeline()
+            chapter = _find_chapter(closed, number)
+            assert chapter.last is not None and chapter.mark is not None, "it is closed"
+            change.add_mark(MarkKind.KEPT_OPEN, chapter.last, instead_of=[chapter.mark])  # else it closes again
+            return Span(chapter.first, chapter.last)
+
+        return await self._access.change(change)
+
+    async def name_chapter(self, number: int, title: str) -> ChapterText:
+        """Give a closed chapter another title."""
+        chapter = _find_chapter((await self._access.read(lambda it: InForce(it.snapshot).timeline()))[:-1], number)
+        assert chapter.last is not None, "it is closed"
+        return await self.close_chapter(title, chapter.last)
+
+
+def _find_pin(snapshot: Snapshot, pin: int) -> Mark:
+    for mark in snapshot.marks({MarkKind.PIN}):
+        if mark.id == pin:
+            return mark
+    raise BadInput(f"There is no pin {pin} on branch {snapshot.branch!r}; `show` lists them.")
 
 
 def write_text(change: StoryChange, what: str, text: str, *, flagged: bool = False) -> None:

@@ -17,10 +17,13 @@ from previously.core.path import Span, find_position
 from previously.core.people import People, list_characters, update_people
 from previously.core.presence import PresenceStretch
 from previously.core.scripts import casefold
+from previously.lore.hand_records import PersonRecord, render_record
+from previously.lore.merge import CHARACTER
 from previously.memory.presence import COMINGS, HAND_MARKS, list_absent, place_corrections, render_correction
 from previously.runtime.story_moment import StoryMoment
 from previously.storage.store import BranchInfo
 from previously.story.access import StoryAccess, StoryChange
+from previously.text.likeness import find_alike
 
 LONGEST_NAME = 100
 """Characters of a name: a longer one is a sentence."""
@@ -69,6 +72,21 @@ class PresenceEdits:
             return span
 
         return await self._access.change(change)
+
+    async def merge_cast(self, name: str, into: str) -> str:
+        """Say that two names are one character's; return the one that they are known by. What either witnessed both
+        did; their entries of lore become one."""
+
+        def read(moment: StoryMoment) -> tuple[str, str]:
+            names = _list_names(moment)
+            return _find_name(names, name), _find_name(names, into)
+
+        one, other = await self._access.read(read)
+        if casefold(one) == casefold(other):
+            raise BadInput(f"These are one character already: {one}.")
+        record = render_record(PersonRecord(one, other))
+        await self._access.change(lambda change: change.add_mark(MarkKind.PERSON, change.snapshot.messages - 1, record))
+        return other
 
     async def leave(self, name: str) -> None:
         """From the next message on, somebody is not there.
@@ -148,6 +166,25 @@ def _check_name(name: str) -> str:
     if not who or clean(who)[1] or len(who) > LONGEST_NAME:
         raise BadInput(f"Somebody who is there or not needs a name of 1 to {LONGEST_NAME} list_characters.")
     return who
+
+
+def _list_names(moment: StoryMoment) -> list[str]:
+    """Return the names that somebody in the story has, each once."""
+    state = moment.read_known().state
+    noted = [name for stretch in moment.read_presence().stretches() for name in stretch.names or ()]
+    described = [entry.name for entry in state.lore.values() if entry.type == CHARACTER]
+    told = [learner.name for learner in state.learnt.values()]
+    people = [person.name for person in state.people.values()]
+    return list({casefold(name): name for name in (*described, *noted, *told, *people)}.values())
+
+
+def _find_name(names: Sequence[str], wanted: str) -> str:
+    alike = find_alike(_check_name(wanted), [[name] for name in names])
+    if len(alike) > 1:
+        raise BadInput(f"{wanted!r} could mean {len(alike)} characters: {', '.join(names[at] for at in alike)}.")
+    if not alike:
+        raise BadInput(f"There is no character {wanted!r} in this story; `cast list` shows those there are.")
+    return names[alike[0]]
 
 
 def _find_span(messages: int, first: int, last: int) -> Span:

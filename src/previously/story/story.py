@@ -29,6 +29,7 @@ from previously.story.lore_edits import LoreEdits
 from previously.story.memory_edits import MemoryEdits
 from previously.story.memory_texts import MemoryTexts
 from previously.story.presence import PresenceEdits
+from previously.story.sources import Sources
 from previously.story.threads_state import ThreadsState
 from previously.story.transcript import Transcript
 from previously.story.turns import Turns
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         MemoryTexts,
         MemoryEdits,
         History,
+        Sources,
         PresenceEdits,
         LoreEdits,
         ThreadsState,
@@ -96,6 +98,7 @@ class Story(_Parts):
         self._texts = MemoryTexts(self._access)
         self._edits = MemoryEdits(self._access)
         self._history = History(self._access)
+        self._sources = Sources(self._access)
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
         self._turns = Turns(self._access)
@@ -224,6 +227,7 @@ PARTS: Mapping[str, type] = {
     "_texts": MemoryTexts,
     "_edits": MemoryEdits,
     "_history": History,
+    "_sources": Sources,
     "_presence": PresenceEdits,
     "_lore": LoreEdits,
     "_state": ThreadsState,

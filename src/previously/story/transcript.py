@@ -13,6 +13,7 @@ from typing import Any
 from previously.core.align import Alignment, align, choose_swipes
 from previously.core.errors import BadInput
 from previously.core.json_values import clean, clean_json
+from previously.core.marks import MarkPlace
 from previously.core.messages import Attributes, Draft, Entry, Message, Text, clean_draft, message
 from previously.core.path import OnPath, Put, Reuse, Splice, Splices, find_position
 from previously.core.snapshot import Snapshot, read_run
@@ -22,6 +23,7 @@ from previously.runtime.retry import retry_when_moved
 from previously.storage.store import BranchInfo, Move
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
+from previously.story.deeds import Deed, DeedKind, add_deed, add_path_deed, list_marks_in
 from previously.story.presence import PresenceEdits
 
 
@@ -75,10 +77,22 @@ class Transcript:
         return await self.add_drafts([draft], expected_head=expected_head, idempotency_key=idempotency_key)
 
     async def add_drafts(
-        self, drafts: Sequence[Draft], *, expected_head: int | None = None, idempotency_key: str | None = None
+        self,
+        drafts: Sequence[Draft],
+        *,
+        expected_head: int | None = None,
+        idempotency_key: str | None = None,
+        undoable: bool = False,
     ) -> BranchInfo:
-        """Add several messages at the end, all or none. Who is not there does not witness them."""
+        """Add several messages at the end, all or none. Who is not there does not witness them. `undoable` is for what
+        a person adds by a deed of its own, not for a chat that goes on."""
+        key = self._access.key
         witnessed, before = await self._presence.add_witnesses(drafts)
+
+        def note_deed(tables: Tables) -> None:
+            branch = tables.branch(key, None)
+            add_path_deed(tables, key, branch.name, DeedKind.ADDED, branch.messages - len(witnessed), before.head)
+
         branch = await self._access.store.append(
             self._access.key,
             None,
@@ -86,6 +100,7 @@ class Transcript:
             at=time_at(),
             expected_head=expected_head,
             receipt=idempotency_key,
+            also=note_deed if undoable else None,
         )
         # Otherwise it had been added before, or others were there first.
         if branch.messages == before.messages + len(witnessed):
@@ -95,7 +110,7 @@ class Transcript:
     async def insert(self, position: int, role: str, text: str, *, name: str | None = None) -> BranchInfo:
         """Put a message before the one at `position`."""
         draft, _ = clean_draft(Draft(message(role, text, speaker=name)))
-        return await self._change(position, lambda item: Splice(item.position, 0, (Put(draft),)))
+        return await self._change(position, lambda item: Splice(item.position, 0, (Put(draft),)), DeedKind.INSERTED)
 
     async def edit(self, position: int, text: str) -> BranchInfo:
         """Give a message other words. Its role, speaker, witnesses and attributes stay; its other parts too.
@@ -108,13 +123,15 @@ class Transcript:
         ...     story.messages()[0].entry.message.text
         'Is the ferry in?'
         """
+        return await self._edit(position, text, DeedKind.EDITED)
 
+    async def _edit(self, position: int, text: str, did: DeedKind | None) -> BranchInfo:
         def replace_words(item: OnPath) -> Splice:
             edited = replace(item.entry.message, parts=_replace_text(item.entry.message, text))
             draft, _ = clean_draft(Draft(edited, item.entry.attributes))
             return Splice(item.position, 1, (Put(draft, replaces=item.entry.id),))
 
-        return await self._change(position, replace_words)
+        return await self._change(position, replace_words, did)
 
     async def delete(self, position: int) -> BranchInfo:
         """Take a message off the path. It stays in the store.
@@ -127,7 +144,7 @@ class Transcript:
         ...     story.delete(-1).messages
         1
         """
-        return await self._change(position, lambda item: Splice(item.position, 1, ()))
+        return await self._change(position, lambda item: Splice(item.position, 1, ()), DeedKind.DELETED)
 
     async def hide(self, position: int, *, hidden: bool = True) -> BranchInfo:
         """Do not show a message verbatim any more; it is still remembered.
@@ -143,8 +160,12 @@ class Transcript:
 
         def write(tables: Tables) -> BranchInfo:
             snapshot = tables.snapshot(self._access.key)
-            entry = _find_item(snapshot, position).entry
-            tables.writer.set_attributes(self._access.key, [(entry.id, replace(entry.attributes, hidden=hidden))])
+            item, key = _find_item(snapshot, position), self._access.key
+            entry = item.entry
+            if entry.attributes.hidden != hidden:
+                tables.writer.set_attributes(key, [(entry.id, replace(entry.attributes, hidden=hidden))])
+                did = DeedKind.HID if hidden else DeedKind.UNHID
+                add_deed(tables, key, Deed(did), item.position, seen=entry.digest)
             return _describe(snapshot)
 
         return await self._access.store.write(self._access.key, write)
@@ -165,7 +186,7 @@ class Transcript:
         ...     [swipe.message.text for swipe in story.swipes()]
         ['No.', 'It is.']
         """
-        return await self.edit(-1, text)
+        return await self._edit(-1, text, None)
 
     async def swipes(self, position: int = -1) -> list[Entry]:
         """Return every message that ever stood at that place after the same messages, the oldest first."""
@@ -183,7 +204,7 @@ class Transcript:
             return _describe(snapshot), Splice(item.position, 1, (Reuse(siblings[swipe].entry.id),))
 
         branch, splice = await self._access.read(lambda moment: read(moment.snapshot))
-        return await self._apply(branch, [splice])
+        return await self._apply(branch, [splice], DeedKind.CHOSE)
 
     async def branch(self, name: str, at: int | None = None) -> BranchInfo:
         """Make a branch that holds the story up to and including position `at` (all of it if None).
@@ -197,8 +218,7 @@ class Transcript:
         ...     story.switch("what-if").messages
         1
         """
-        if not name.strip() or clean(name)[1]:
-            raise BadInput("A branch needs a name, of characters that can be stored.")
+        _check_branch_name(name)
 
         def write(tables: Tables) -> BranchInfo:
             branch = tables.branch(self._access.key, None)
@@ -210,7 +230,21 @@ class Transcript:
     async def switch(self, name: str) -> BranchInfo:
         """Go on with another branch. Its memory is there at once."""
         key = self._access.key
-        return await self._access.store.write(key, lambda tables: tables.stories.switch(key, name))
+
+        def write(tables: Tables) -> BranchInfo:
+            before = tables.branch(key, None)
+            branch = tables.stories.switch(key, name)
+            if branch.name != before.name:
+                add_deed(tables, key, Deed(DeedKind.SWITCHED, before.name), branch.messages - 1)
+            return branch
+
+        return await self._access.store.write(key, write)
+
+    async def rename_branch(self, name: str, new: str) -> BranchInfo:
+        """Give a branch another name."""
+        _check_branch_name(new)
+        key = self._access.key
+        return await self._access.store.write(key, lambda tables: tables.stories.rename_branch(key, name, new))
 
     async def branches(self) -> list[BranchInfo]:
         """Return every branch, the oldest first."""
@@ -244,9 +278,11 @@ class Transcript:
 
         return await self._access.read(lambda moment: read(moment.snapshot))
 
-    async def follow(self, drafts: Sequence[Draft], *, whole: bool = True, on: str | None = None) -> Changes:
+    async def follow(
+        self, drafts: Sequence[Draft], *, whole: bool = True, on: str | None = None, undoable: bool = False
+    ) -> Changes:
         """Bring a branch (the active one if None) to what a file (`whole`) or a client's window holds; only what
-        differs changes."""
+        differs changes. `undoable` is for what a person asks for by a deed of its own."""
         pairs = [clean_draft(draft) for draft in drafts]
         incoming = [draft for draft, _ in pairs]
         key, store = self._access.key, self._access.store
@@ -258,7 +294,7 @@ class Transcript:
 
         branch, alignment, script = await store.read(key.owner, read)
         if script:
-            branch = await self._apply(branch, script)
+            branch = await self._apply(branch, script, DeedKind.IMPORTED if undoable else None)
 
         def write(tables: Tables) -> None:
             tables.writer.set_attributes(key, alignment.attributes)
@@ -300,7 +336,9 @@ class Transcript:
 
         await self._access.store.write(key, write)
 
-    async def _change(self, position: int, splice: Callable[[OnPath], Splice]) -> BranchInfo:
+    async def _change(
+        self, position: int, splice: Callable[[OnPath], Splice], did: DeedKind | None = None
+    ) -> BranchInfo:
         """Apply what is to become of the message at a position, again from the start when others got there first."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
@@ -308,18 +346,32 @@ class Transcript:
 
         async def change() -> BranchInfo:
             branch, change = await self._access.read(lambda moment: read(moment.snapshot))
-            return await self._apply(branch, [change])
+            return await self._apply(branch, [change], did)
 
         return await retry_when_moved(change)
 
-    async def _apply(self, branch: BranchInfo, script: Splices) -> BranchInfo:
-        return await self._access.store.apply(
-            self._access.key, branch.name, script, at=time_at(), expected_head=branch.head
+    async def _apply(self, branch: BranchInfo, script: Splices, did: DeedKind | None = None) -> BranchInfo:
+        key, store = self._access.key, self._access.store
+        marks: tuple[MarkPlace, ...] = ()
+        if did is not None:
+            marks = await store.read(key.owner, lambda tables: list_marks_in(tables, key, branch.name, script))
+
+        def note_deed(tables: Tables) -> None:
+            if did is not None:
+                add_path_deed(tables, key, branch.name, did, script[0].at, branch.head, marks)
+
+        return await store.apply(
+            key, branch.name, script, at=time_at(), expected_head=branch.head, also=note_deed if did else None
         )
 
 
 def _describe(snapshot: Snapshot) -> BranchInfo:
     return BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
+
+
+def _check_branch_name(name: str) -> None:
+    if not name.strip() or clean(name)[1]:
+        raise BadInput("A branch needs a name, of characters that can be stored.")
 
 
 def _find_item(snapshot: Snapshot, position: int) -> OnPath:

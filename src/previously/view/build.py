@@ -303,8 +303,9 @@ class _Builder:
         free = max(growth, self.volatile)
         room = min(self._room(memories), asked.ceiling_tokens + free)
         begins = first = self.first_of(shown)
-        if self._fits(room - self.volatile):
-            trim, first = self.trim, min(begins, self.newest[0].position)
+        fitting = next((all_of for all_of in (WHOLE, self.trim) if self._fits(all_of, room - self.volatile)), None)
+        if fitting is not None:
+            trim, first = fitting, min(begins, self.newest[0].position)
         elif needed > room - free:
             kept = tail.fill_tail(units, room - free, counter)
             begins = first = kept[0].position if kept else begins
@@ -318,9 +319,9 @@ class _Builder:
         older = begins if first < begins else None
         return Epoch(first, tuple(memories), tuple(cut), digest, written, counter.name, trim, pinned, older)
 
-    def _fits(self, room: int) -> bool:
-        """Return whether there is room for every message with whole outputs."""
-        return tail.count_tokens(self.shown_from(0, self.trim), self.counter) <= room and bool(self.newest)
+    def _fits(self, trim: Trim, room: int) -> bool:
+        """Return whether there is room for every message with as much of the outputs."""
+        return tail.count_tokens(self.shown_from(0, trim), self.counter) <= room and bool(self.newest)
 
     def _floor(self, first: int, trim: Trim, needed: int) -> int:
         """Count what the tail wants where older messages, which memory tells too, bring it to its floor."""

@@ -1,4 +1,4 @@
-"""export, lore export, and importing a whole story."""
+"""export, books export, and importing a whole story."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_a_book_is_exported(tale: Cli, tmp_path: Path) -> None:
     book = {"entries": {"7": {"uid": 7, "key": ["mill"], "content": "By the weir.", "unknown": [None]}}}
     given = tmp_path / "valley.json"
     given.write_text(json.dumps(book))
-    tale("lore", "import", given)
+    tale("books", "add", given)
     out = tmp_path / "out.json"
-    ran = tale("lore", "export", "valley", "--to", "world-info", "--out", out, "--json")
+    ran = tale("books", "export", "valley", "--to", "world-info", "--out", out, "--json")
     assert ran.json["book"] == "valley"
     assert json.loads(out.read_text()) == book
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_exported(tale: Cli, tmp_path: Path) -> None:
         (("export", "tale", "--to", "epub"), "name a file with --out"),
         (("export", "tale", "--to", "openai", "--out", tmp_path), "names a file"),
         (("export", "tale", "--to", "openai", "--out", tmp_path / "no" / "where.json"), "cannot be written"),
-        (("lore", "export", "none", "--to", "world-info"), "no book named 'none'"),
+        (("books", "export", "none", "--to", "world-info"), "no book named 'none'"),
     ):
         ran = tale(*arguments)
         assert ran.code == 2, arguments

@@ -48,7 +48,7 @@ def test_a_removed_key_is_gone(cli: Cli) -> None:
         (("add", "x", "--owner", "*"), "nobody"),
         (("add", "x", "--owner", ""), "empty"),
         (("add", "a\nb"), "control"),
-        (("--json", "add", "x"), "--json goes behind add"),
+        (("--json", "add", "x"), "has no verb '--json'"),
         (("give", "x"), "give"),
         (("remove",), "NAME"),
     ],

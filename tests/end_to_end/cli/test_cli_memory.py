@@ -51,9 +51,10 @@ def test_fold_once(long: Cli) -> None:
 
 
 def test_fold_for_people(long: Cli) -> None:
-    plan = long("fold", "tale", "--plan").out.splitlines()
+    assert long("fold", "tale", "--plan").out.startswith("Messages 0-119 would be folded: 2 recap; 3,000 tokens read")
+    plan = long("fold", "tale", "--plan", "-v").out.splitlines()
     assert plan[0].startswith("Messages 0-59 would be folded into the recap (60 messages)")
-    ran = long("fold", "tale")
+    ran = long("fold", "tale", "-v")
     assert ran.err == ""
     assert ran.out.splitlines()[0].startswith("Messages 0-59 folded into the recap (60 messages)")
     assert "2 folds made, 0 model calls" in ran.out
@@ -150,7 +151,10 @@ def test_log(long: Cli) -> None:
         assert set(version) == VERSION | {"id", "at", "model", "prompt_hash"}
         assert isinstance(version["id"], int)
         assert version["at"].startswith("20")
-    people = long("log", "tale").out.splitlines()
+    summary = long("log", "tale").out.splitlines()
+    assert summary[0].split() == ["kind", "versions", "by", "messages", "newest", "(UTC)", "out", "of", "force"]
+    assert summary[2].split()[:4] == ["recap", "2", "builtin", "0-119"]
+    people = long("log", "tale", "-v").out.splitlines()
     assert len(people) == 4
     assert "committed" in people[-1]
     assert "60-119" in people[-1]
@@ -197,8 +201,8 @@ def test_calls_and_pictures_are_named(cli: Cli) -> None:
 def test_chapters_are_listed_in_short_or_in_full(cli: Cli) -> None:
     cli.tell("tale", 30)
     out = cli("chapters", "tale").out
-    assert "No chapter of this story is closed yet" in out and "`previously chapter tale --title TITLE`" in out
-    cli("chapter", "tale", "--title", "The Mill", "--at", "19")
+    assert "No chapter of this story is closed yet" in out and "`previously chapters add tale --title TITLE`" in out
+    cli("chapters", "add", "tale", "--title", "The Mill", "--at", "19")
     assert "Its recap waits to be folded." in cli("chapters", "tale").out
     cli("fold", "tale")
     listed = cli("chapters", "tale", "--json").json
@@ -209,7 +213,8 @@ def test_chapters_are_listed_in_short_or_in_full(cli: Cli) -> None:
 
 
 def test_a_short_form_stands_in_lists_and_the_full_one_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
-    from previously.cli.memory import chapter_json, print_chapter
+    from previously.cli.chapters import print_chapter
+    from previously.cli.memory_json import chapter_json
     from previously.core.path import Span
     from previously.memory.in_force import ChapterText, MemoryText
 

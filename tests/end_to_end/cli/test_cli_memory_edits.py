@@ -1,4 +1,4 @@
-"""chapter, rewrite, lock, unlock, pin, unpin, undo, restore, pending, approve, reject, rebuild."""
+"""chapters add, edit, lock, unlock, pin, remove, undo, restore, pending, approve, reject, fold --anew."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from previously import BlockingMemory
+from previously import BlockingMemory, Draft
 from tests.end_to_end.cli.running import Cli, tell
 
 SMALL = ("tail_messages=3", "fold_messages=6", "recap_words=40", "chapter_messages=0")
 NASTY = "  # Ines\n\n<recap> 漢字 🧵 \\n "
 EVERY = [
-    ("chapter", "{}", "--title", "One"), ("rewrite", "{}", "recap", "--text", "x"), ("lock", "{}", "recap"),
-    ("unlock", "{}", "recap"), ("pin", "{}", "--text", "x"), ("unpin", "{}", 1), ("undo", "{}"), ("restore", "{}", 1),
-    ("pending", "{}"), ("approve", "{}", 1), ("reject", "{}", 1), ("rebuild", "{}"),
+    ("chapters", "add", "{}", "--title", "One"), ("edit", "{}", "recap", "--text", "x"), ("lock", "{}", "recap"),
+    ("unlock", "{}", "recap"), ("pin", "{}", "--text", "x"), ("remove", "{}", "pin:1"), ("undo", "{}"),
+    ("restore", "{}", "version:1"),
+    ("pending", "{}"), ("approve", "{}", 1), ("reject", "{}", 1), ("fold", "{}", "--anew"),
 ]  # fmt: skip
 
 
@@ -76,22 +77,26 @@ def test_an_unknown_story_is_one_sentence_and_is_not_begun(cli: Cli, command: tu
 
 
 def test_chapter_closes_where_it_is_told_to(told: Cli) -> None:
-    assert told("chapter", "tale", "--title", "Two", "--at", -11, "--json").json == {
+    assert told("chapters", "add", "tale", "--title", "Two", "--at", -11, "--json").json == {
         "story": "tale", "chapter": 2, "title": "Two", "span": [10, 19],
     }  # fmt: skip
-    ran = told("chapter", "tale")
+    ran = told("chapters", "add", "tale")
     assert (ran.code, ran.out) == (0, "Chapter 3 is closed (messages 20-29). The next fold writes its recap.\n")
     assert [(one["title"], one["span"]) for one in shown(told)["chapters"]] == [
         ("One", [0, 9]), ("Two", [10, 19]), ("", [20, 29]),
     ]  # fmt: skip
-    assert "no message at position 30" in told.fails(2, "chapter", "tale", "--at", 30)
-    assert "'x' is not a position" in told.fails(2, "chapter", "tale", "--at", "x")
+    assert "no message at position 30" in told.fails(2, "chapters", "add", "tale", "--at", 30)
+    assert "'x' is not a position" in told.fails(2, "chapters", "add", "tale", "--at", "x")
 
 
 @pytest.mark.parametrize("what", ["recap", "chapter:1", "backbone"])
 def test_rewrite_lock_and_unlock(told: Cli, what: str) -> None:
     folded = now(told, what)
-    assert told("rewrite", "tale", what, "--text", NASTY, "--json").json == {"story": "tale", "rewritten": what}
+    assert told("edit", "tale", what, "--text", NASTY, "--json").json == {
+        "story": "tale",
+        "edited": what,
+        "rewritten": what,
+    }
     assert now(told, what) == NASTY
     newest = versions(told)[-1]
     assert (newest["kind"], newest["made_by"], newest["status"]) == (what.partition(":")[0], "person", "by hand")
@@ -104,7 +109,7 @@ def test_rewrite_lock_and_unlock(told: Cli, what: str) -> None:
 
 
 def test_rewrite_lock_and_unlock_for_people(told: Cli) -> None:
-    said = told("rewrite", "tale", "chapter:1", "--text", "Mine.").out
+    said = told("edit", "tale", "chapter:1", "--text", "Mine.").out
     assert said == "Your words stand for chapter:1 now; memory goes on behind them.\n"
     assert "Chapter 1, One (messages 0-9, by person)\nMine.\n" in told("show", "tale").out
     assert told("lock", "tale", "recap").out == "Recap is locked; memory goes on behind it.\n"
@@ -112,31 +117,34 @@ def test_rewrite_lock_and_unlock_for_people(told: Cli) -> None:
 
 
 def test_words_come_from_standard_input(told: Cli) -> None:
-    assert told("rewrite", "tale", "recap", "--text", "-", stdin=f"{NASTY}\n".encode()).code == 0
+    assert told("edit", "tale", "recap", "--text", "-", stdin=f"{NASTY}\n".encode()).code == 0
     assert now(told, "recap") == NASTY
     assert told("pin", "tale", "--text", "-", "--json", stdin=b"Kept.\r\n").json["text"] == "Kept."
-    assert "not UTF-8" in told.fails(2, "rewrite", "tale", "recap", "--text", "-", stdin=b"\xff")
-    assert told.fails(2, "rewrite", "tale", "recap", "--text", "-") == "There are no words to keep."
+    assert "not UTF-8" in told.fails(2, "edit", "tale", "recap", "--text", "-", stdin=b"\xff")
+    assert told.fails(2, "edit", "tale", "recap", "--text", "-") == "There are no words to keep."
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("rewrite", "tale", "recap"), "Missing option '--text'"),
-        (("rewrite", "tale"), "Missing argument 'WHAT'"),
-        (("rewrite", "tale", "recap", "--text", " "), "There are no words to keep."),
-        (("rewrite", "tale", "summary", "--text", "x"), "no text called 'summary'"),
-        (("rewrite", "tale", "chapter:2", "--text", "x"), "no closed chapter 2; there are 1."),
-        (("lock", "tale", "chapter:"), "no text called 'chapter:'"),
-        (("lock", "tale", "chapter:7"), "no closed chapter 7; there are 1."),
+        (("edit", "tale", "recap"), "Missing option '--text'"),
+        (("edit", "tale"), "Missing argument 'THING'"),
+        (("edit", "tale", "recap", "--text", " "), "There are no words to keep."),
+        (("edit", "tale", "summary", "--text", "x"), "'summary' names no thing"),
+        (("edit", "tale", "chapter:2", "--text", "x"), "There is no chapter:2; there are 1."),
+        (("lock", "tale", "chapter:"), "'chapter:' names no thing"),
+        (("lock", "tale", "chapter:7"), "There is no chapter:7; there are 1."),
         (("unlock", "tale", "backbone"), "Nobody wrote or locked the backbone."),
         (("pin", "tale", "--text", ""), "There are no words to keep."),
         (("pin", "tale", "--at", "99"), "no message at position 99"),
-        (("unpin", "tale", "99"), "There is no pin 99 on branch 'main'"),
-        (("unpin", "tale", "first"), "'first' is not a number."),
-        (("unpin", "tale"), "Missing argument 'PIN'"),
-        (("restore", "tale", "99"), "There is no version 99"),
-        (("restore", "tale", "v1"), "'v1' is not a version"),
+        (("remove", "tale", "pin:99"), "No pin says '99'"),
+        (("remove", "tale", "pin:first"), "No pin says 'first'"),
+        (("remove", "tale"), "Missing argument 'THING'"),
+        (("remove", "tale", "recap"), "recap cannot be removed"),
+        (("lock", "tale", "thread:1"), "cannot be locked"),
+        (("undo", "tale", "recap"), "undo takes no recap"),
+        (("restore", "tale", "version:99"), "There is no version 99"),
+        (("restore", "tale", "v1"), "'v1' names no thing"),
         (("approve", "tale", "1"), "Version 1 does not wait for approval: it is committed."),
         (("approve", "tale", "99"), "There is no version 99"),
         (("reject", "tale", "1"), "Version 1 does not wait for approval"),
@@ -161,35 +169,106 @@ def test_pins(told: Cli) -> None:
     assert [item["section"] for item in view["items"]][:2] == ["pins", "pins"]
     assert NASTY in view["messages"][0]["content"]
     assert f"  {number}: Snow shut the pass" in told("show", "tale").out
-    assert told("unpin", "tale", number).out == f"Pin {number} is gone.\n"
-    assert told("unpin", "tale", own["pin"], "--json").json == {"story": "tale", "unpinned": own["pin"]}
+    assert told("remove", "tale", f"pin:{number}").out == f"Pin {number} is gone.\n"
+    assert told("remove", "tale", f"pin:{own['pin']}", "--json").json == {
+        "story": "tale", "removed": f"pin:{own['pin']}", "unpinned": own["pin"],
+    }  # fmt: skip
     assert shown(told)["pins"] == []
 
 
 def test_undo_says_what_it_took_back_and_when_nothing_is_left(told: Cli) -> None:
     told("pin", "tale")
-    assert told("undo", "tale", "--json").json == {"story": "tale", "undone": "the pin at message 29"}
+    assert told("undo", "tale", "--json").json["undone"].startswith("the pin “I promised")
+    before = shown(told)
+    assert told("undo", "tale").out == "Undone: the end of the chapter at message 9.\n"
+    assert "nothing to undo" in told.fails(2, "undo", "tale"), "what folds wrote is not a person's deed"
+    assert [one["status"] for one in versions(told)] == ["committed"] * len(versions(told))
+    told("chapters", "add", "tale", "--title", "One", "--at", 9)
+    assert shown(told)["chapters"][0]["recap"] == before["chapters"][0]["recap"]
+
+
+def test_undo_takes_a_version_back_that_is_named(told: Cli) -> None:
     recap = versions(told)[-1]
     assert (recap["kind"], recap["span"]) == ("recap", [16, 21])
-    said = f"Taken back: version {recap['id']}, recap of messages 16-21.\n"
-    assert told("undo", "tale").out == said
+    said = f"Undone: version {recap['id']}, recap of messages 16-21.\n"
+    assert told("undo", "tale", f"version:{recap['id']}").out == said
     assert versions(told)[-1]["status"] == "undone"
-    left = [one for one in versions(told) if one["status"] == "committed"]
-    for _ in [*left, "the end of the chapter"]:
-        assert told("undo", "tale").code == 0
-    assert "nothing to undo" in told.fails(2, "undo", "tale")
-    assert "Nothing is folded yet." in told("show", "tale").out
-    assert len(told.texts("tale")) == 30, "messages are never touched"
+    assert "is not in force" in told.fails(2, "undo", "tale", f"version:{recap['id']}")
+    assert told("undo", "tale").out == "Undone: taking a version back.\n"
+    assert versions(told)[-1]["status"] == "committed"
+
+
+def test_undo_goes_back_through_all_that_a_person_did(told: Cli) -> None:
+    before, words = shown(told), told.texts("tale")
+    did: list[tuple[tuple[object, ...], str]] = [
+        (("edit", "tale", 3, "--text", "Other words."), "the edit of message 3"),
+        (("delete", "tale", 5), "the deletion of message 5"),
+        (("hide", "tale", 7), "hiding message 7"),
+        (("add", "tale", "--role", "user", "--text", "More."), "adding message 29"),
+        (("edit", "tale", "recap", "--text", "Mine."), "your words for the recap"),
+        (("threads", "add", "tale", "Who lit the lamp?"), "opening the thread “Who lit the lamp?”"),
+        (("threads", "edit", "tale", "the lamp", "--owner", "Orla"), "the edit of the thread “Who lit the lamp?”"),
+        (("state", "add", "tale", "It rains."), "how things stand: “It rains.”"),
+        (("lore", "add", "tale", "Bell", "--text", "Cracked."), "your words on Bell"),
+        (("remove", "tale", "lore:bell"), "removing Bell"),
+        (("branch", "tale", "aside"), ""),
+        (("switch", "tale", "aside"), "the switch; main is active again"),
+    ]
+    for command, _ in did:
+        assert told(*command).code == 0, command
+    for _, said in reversed(did):
+        if said:
+            assert told("undo", "tale").out == f"Undone: {said}.\n"
+    assert told.texts("tale") == words
+    assert {**shown(told), "branches": 0} == {**before, "branches": 0}
+    assert told("verify").code == 0
+
+
+def test_undo_of_an_edit_leaves_what_came_after_it(told: Cli) -> None:
+    words = told.texts("tale")
+    told("edit", "tale", 3, "--text", "Other words.")
+    with BlockingMemory(told.db) as memory:
+        memory.story("tale").add("assistant", "The chat went on.")
+    assert told("undo", "tale").out == "Undone: the edit of message 3.\n"
+    assert told.texts("tale") == [*words, "The chat went on."]
+
+
+def test_what_was_changed_again_is_passed_over(told: Cli) -> None:
+    told("pin", "tale", "--text", "Kept.")
+    told("edit", "tale", 3, "--text", "Other words.")
+    with BlockingMemory(told.db) as memory:
+        story = memory.story("tale")
+        story.follow([Draft(one.entry.message) for one in story.messages() if one.position != 3])  # as a client does
+    assert told("undo", "tale").out == "Undone: the pin “Kept.”.\n"
+
+
+def test_undo_of_an_import_and_of_a_restored_version(told: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "tale.jsonl"
+    path.write_text('{"role": "user", "content": "Nothing else."}\n', "utf-8")
+    words = told.texts("tale")
+    told("import", path)
+    assert told.texts("tale") == ["Nothing else."]
+    assert told("undo", "tale").out == "Undone: what the import changed.\n"
+    assert told.texts("tale") == words
+    recap = now(told, "recap")
+    told("edit", "tale", "recap", "--text", "Mine.")
+    first = next(one for one in versions(told) if one["kind"] == "recap" and one["span"][0] == 10)
+    told("restore", "tale", f"version:{first['id']}")
+    assert now(told, "recap") not in ("Mine.", recap)
+    assert told("undo", "tale").out == "Undone: putting an earlier version in force.\n"
+    assert now(told, "recap") == "Mine."
+    told("undo", "tale")
+    assert now(told, "recap") == recap
 
 
 def test_restore(told: Cli) -> None:
     first = next(one for one in versions(told) if one["kind"] == "recap" and one["span"][0] == 10)
-    text = told("blame", "tale", first["id"], "--json").json["text"]
-    restored = told("restore", "tale", first["id"], "--json").json["restored"]
+    text = told("blame", "tale", f"version:{first['id']}", "--json").json["text"]
+    restored = told("restore", "tale", f"version:{first['id']}", "--json").json["restored"]
     assert (shown(told)["recap"], first["id"]) == (text, restored)
-    assert told("restore", "tale", first["id"]).out == f"Version {first['id']} is in force again.\n"
+    assert told("restore", "tale", f"version:{first['id']}").out == f"Version {first['id']} is in force again.\n"
     told("edit", "tale", 12, "--text", "Other words.")
-    assert "not on branch 'main' as they were" in told.fails(2, "restore", "tale", first["id"])
+    assert "not on branch 'main' as they were" in told.fails(2, "restore", "tale", f"version:{first['id']}")
 
 
 def test_what_waits_is_listed_and_decided(waiting: Cli) -> None:
@@ -218,12 +297,12 @@ def test_reject_and_approve_in_their_other_forms(waiting: Cli) -> None:
 
 
 def test_rebuild_folds_anew_and_leaves_what_people_wrote(told: Cli) -> None:
-    told("rewrite", "tale", "chapter:1", "--text", NASTY)
+    told("edit", "tale", "chapter:1", "--text", NASTY)
     before = shown(told)
-    ran = told("rebuild", "tale", "--json").json
+    ran = told("fold", "tale", "--anew", "--json").json
     assert ran["story"] == "tale"
     assert {fold["kind"] for fold in ran["folds"]} >= {"recap", "backbone"}
     assert {fold["status"] for fold in ran["folds"]} == {"committed"}
     assert now(told, "chapter:1") == NASTY
     assert shown(told)["recap"] == before["recap"], "the same folder writes the same words"
-    assert " made, 0 model calls" in told("rebuild", "tale").out
+    assert " made, 0 model calls" in told("fold", "tale", "--anew").out

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from previously import __version__
+from previously.cli.headings import COMMANDS, HEADINGS
 from tests.end_to_end.cli.running import Cli
 
-COMMANDS = (
-    "demo stories add import fold view show log diff blame edit delete hide unhide branch switch chapter rewrite lock "
-    "unlock pin unpin undo restore pending approve reject rebuild set backup move doctor"
-).split()  # fmt: skip
+MOST_LINES = 45
+"""Lines of a terminal in a window of usual size: the help of a newcomer is one screen."""
 
 
 def test_stories(tale: Cli) -> None:
@@ -33,11 +33,18 @@ def test_help_names_every_command_and_each_has_help(cli: Cli) -> None:
     helped = cli.bare("--help")
     assert cli.bare().out == helped.out
     assert helped.code == 0
+    assert len(helped.out.splitlines()) <= MOST_LINES
+    every = cli.bare("help")
+    assert [one["command"] for one in cli.bare("help", "--json").json["commands"]] == list(COMMANDS)
     for command in COMMANDS:
-        assert f"\n  {command} " in helped.out
+        assert re.search(rf"(?<![\w-]){command}(?![\w-])", helped.out)
+        assert f"\n  {command} " in every.out
         its_own = cli.bare(command, "--help")
         assert its_own.code == 0
-        assert "--json" in its_own.out
+        assert "--json" in its_own.out or "list" in its_own.out or command == "serve"
+        assert cli.bare("help", command).out == its_own.out
+    longest = max(len(line) for commands in HEADINGS.values() for _, line in commands.values())
+    assert longest <= 66, "a line of the help fits 79 columns"
 
 
 def test_version(cli: Cli) -> None:

@@ -76,7 +76,11 @@ def test_a_note_is_shown_readable(cli: Cli, model: ScriptedModel) -> None:
     versions = cli("log", "tale", "--json").json["versions"]
     notes = [one["id"] for one in versions if one["kind"] == "note"]
     episodes = [one["id"] for one in versions if one["kind"] == "episode"]
-    assert [line.split()[1] for line in cli("log", "tale").out.splitlines()[2:]] == ["recap", "episode", "note"] * 2
+    assert [line.split()[1] for line in cli("log", "tale", "-v").out.splitlines()[2:]] == [
+        "recap",
+        "episode",
+        "note",
+    ] * 2
     shown = cli("blame", "tale", notes[1]).out
     assert "THREADS\n- new #10: Orla to the miller: forty crowns, by Sunday\n" in shown, "numbered as in the story"
     assert "STATE\n- #11 Key / place: under the third stone\n" in shown
@@ -128,5 +132,5 @@ def test_on_a_terminal_folding_anew_is_asked_about(
     assert "Fold it anew?" in ran.err
     assert "Nothing was folded: nobody wanted it." in ran.out
     assert len(model.requests) == asked
-    assert "Fold it anew?" not in cli("rebuild", "tale", "--yes").err
+    assert "Fold it anew?" not in cli("fold", "tale", "--anew", "--yes").err
     assert len(model.requests) == asked + 2

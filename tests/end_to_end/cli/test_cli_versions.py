@@ -42,7 +42,7 @@ def test_diff_compares_the_newest_with_the_one_before(db: str) -> None:
 
 
 def test_diff_of_a_version_with_itself_is_empty(db: str) -> None:
-    shown = json.loads(run(db, "diff", "tale", "1", "1", "--json")[1])
+    shown = json.loads(run(db, "diff", "tale", "version:1", "version:1", "--json")[1])
     assert {change["kind"] for change in shown["changes"]} == {"same"}
 
 
@@ -52,29 +52,33 @@ def test_blame_says_where_the_recap_came_from(db: str) -> None:
     assert code == 0
     assert (blamed["id"], blamed["before"], blamed["in_force"], blamed["made_by"]) == (2, 1, True, "builtin")
     assert blamed["span"][0] == 5
-    code, out = run(db, "blame", "tale", "1")
+    code, out = run(db, "blame", "tale", "version:1")
     assert code == 0
     assert "messages 0-4" in out
 
 
 def test_blame_says_that_a_note_is_in_force(db: str) -> None:
-    assert run(db, "scene", "tale", "--at", "3")[0] == 0
+    assert run(db, "scenes", "add", "tale", "--at", "3")[0] == 0
     assert run(db, "fold", "tale")[0] == 0
     noted = [one["id"] for one in json.loads(run(db, "log", "tale", "--json")[1])["versions"] if one["kind"] == "scene"]
     assert noted
     for ident in noted:
-        assert json.loads(run(db, "blame", "tale", str(ident), "--json")[1])["in_force"] is True
-        assert "in force" in run(db, "blame", "tale", str(ident))[1]
+        assert json.loads(run(db, "blame", "tale", f"version:{ident}", "--json")[1])["in_force"] is True
+        assert "in force" in run(db, "blame", "tale", f"version:{ident}")[1]
 
 
 def test_for_people(db: str) -> None:
     code, out = run(db, "diff", "tale")
     assert code == 0
     assert "{+" in out
-    assert run(db, "diff", "tale", "1", "1")[1].startswith("Version 1: there is none to compare it with.")
+    assert run(db, "diff", "tale", "version:1", "version:1")[1].startswith(
+        "Version 1: there is none to compare it with."
+    )
 
 
-@pytest.mark.parametrize("command", [("diff", "tale", "99"), ("blame", "tale", "99"), ("blame", "tale", "x")])
+@pytest.mark.parametrize(
+    "command", [("diff", "tale", "version:99"), ("blame", "tale", "version:99"), ("blame", "tale", "chapter:9")]
+)
 def test_an_unknown_version_is_bad_input(db: str, command: tuple[str, ...]) -> None:
     result = CliRunner().invoke(make_app(), ["--db", db, *command])
     assert result.exit_code == 2 or result.exception is not None
@@ -102,11 +106,11 @@ def test_blame_tells_what_a_summary_tells_no_more(tmp_path: Path) -> None:
     blamed = json.loads(run(db, "blame", "tale", "--json")[1])
     assert blamed["cuts"] == [[27, 29]]
     assert "messages 27-29: told no more" in run(db, "blame", "tale")[1]
-    told = json.loads(run(db, "blame", "tale", "--message", "28", "--json")[1])["told_by"]
+    told = json.loads(run(db, "blame", "tale", "message:28", "--json")[1])["told_by"]
     assert [(one["kind"], one["cut"]) for one in told] == [("analysis", None), ("recap", [27, 29])]
-    words = run(db, "blame", "tale", "--message", "28")[1]
+    words = run(db, "blame", "tale", "message:28")[1]
     assert f"The recap of messages 27-35 (version {recap.version}) told it, and does so no more" in words
-    assert "(version" in run(db, "blame", "tale", "--message", "-6")[1]
+    assert "(version" in run(db, "blame", "tale", "message:-6")[1]
     shown = json.loads(run(db, "show", "tale", "--json")[1])
     assert (shown["recap_span"], shown["recap_cut"]) == ([30, 35], [27, 29])
 
@@ -121,11 +125,11 @@ def test_blame_tells_what_a_chapter_and_the_backbone_were_not_given(tmp_path: Pa
         story.fold()
         backbone = story.backbone()
     assert backbone is not None
-    blamed = json.loads(run(db, "blame", "tale", str(backbone.version), "--json")[1])
+    blamed = json.loads(run(db, "blame", "tale", f"version:{backbone.version}", "--json")[1])
     assert blamed["cuts"] == [[0, 2], [9, 11], [18, 20]]
     assert "messages 0-2, messages 9-11, messages 18-20: told no more" in run(
-        db, "blame", "tale", str(backbone.version)
+        db, "blame", "tale", f"version:{backbone.version}"
     )[1].replace("\n", " ")
-    told = json.loads(run(db, "blame", "tale", "--message", "10", "--json")[1])["told_by"]
+    told = json.loads(run(db, "blame", "tale", "message:10", "--json")[1])["told_by"]
     assert {one["kind"]: one["cut"] for one in told} == {"analysis": None, "chapter": [9, 11], "backbone": [9, 11]}
     assert "Chapter 2 (messages 12-17, by builtin; messages 9-11 told no more)" in run(db, "show", "tale")[1]

@@ -213,26 +213,29 @@ def test_pins_are_in_every_view_that_holds_the_fixed_parts(told: BlockingStory) 
         told.unpin(quoted.id)
 
 
-def test_undo_takes_back_folds_pins_and_chapters_one_by_one(told: BlockingStory) -> None:
-    folded = len(told.log())
-    recaps = [version for version in told.log() if version.made.kind == "recap" and version.made.scope]
+def test_undo_takes_back_what_a_person_did_and_no_fold(told: BlockingStory) -> None:
     told.pin("Keep this.")
     assert told.undo().startswith("the pin")
     assert told.pins() == []
-    assert told.undo() == f"version {recaps[-1].id}, recap of {recaps[-1].made.span}"
-    assert now(told, "recap") == recaps[-2].made.text
-    told.fold()
-    assert now(told, "recap") == recaps[-1].made.text, "a fold that is undone is made anew"
-    while told.chapters():
-        undone = told.undo()
-    assert undone == "the end of the chapter at message 9"
-    assert len(told.log()) == folded + 1, "what was undone stays in the log"
-    assert told.fold().closed == ()
-    for _ in range(sum(status == "committed" for status in statuses(told))):
-        told.undo()
-    assert (told.recap(), told.backbone()) == (None, None)
+    assert told.undo() == "the end of the chapter at message 9"
     with pytest.raises(BadInput, match="nothing to undo"):
         told.undo()
+    assert set(statuses(told)) == {"committed"}
+
+
+def test_folds_are_taken_back_one_by_one(told: BlockingStory) -> None:
+    folded = len(told.log())
+    recaps = [version for version in told.log() if version.made.kind == "recap" and version.made.scope]
+    assert told.take_back().id == recaps[-1].id
+    assert now(told, "recap") == recaps[-2].made.text
+    told.fold()
+    assert now(told, "recap") == recaps[-1].made.text, "a fold that is taken back is made anew"
+    assert len(told.log()) == folded + 1, "what was taken back stays in the log"
+    for _ in range(sum(status == "committed" for status in statuses(told))):
+        told.take_back()
+    assert (told.recap(), told.backbone()) == (None, None)
+    with pytest.raises(BadInput, match="no version to take back"):
+        told.take_back()
 
 
 def test_a_scene_that_is_undone_is_made_anew(story: BlockingStory) -> None:
@@ -240,7 +243,7 @@ def test_a_scene_that_is_undone_is_made_anew(story: BlockingStory) -> None:
     story.end_scene(19)
     story.fold()
     (scene,) = story.scenes()
-    assert story.undo() == f"version {scene.version}, scene of {scene.span}"
+    assert story.take_back().id == scene.version
     assert story.scenes() == []
     story.fold()
     assert [(one.span, one.summary) for one in story.scenes()] == [(scene.span, scene.summary)]
@@ -252,11 +255,12 @@ def test_a_chapter_that_closed_by_itself_stays_open_once_it_was_opened_again(sto
     story.add("user", "The next morning Maya slept.", name="Maya")
     tell(story, 5, 31)
     assert [one.position for one in story.fold().closed] == [23]
-    while story.chapters():
-        later(story).undo()
+    assert str(story.open_chapter(1)) == "messages 0-23"
     assert story.fold().closed == ()
     assert story.chapters() == []
     assert [mark.kind for mark in marks(story, "main")] == [MarkKind.KEPT_OPEN]
+    assert story.undo() == "opening the chapter that ended at message 23"
+    assert [one.span.last for one in story.chapters()] == [23]
 
 
 def test_an_earlier_version_can_be_restored_while_its_messages_stand(story: BlockingStory) -> None:

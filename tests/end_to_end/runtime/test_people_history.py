@@ -89,9 +89,12 @@ def test_undo_on_one_branch_leaves_what_was_written_on_another(story: BlockingSt
     story.switch("other")
     story.write("recap", "Second.")
     story.switch("main")
+    for _ in range(3):  # the switch, the second text, the switch before it
+        story.undo()
     story.undo()
-    assert story.recap() is None, "the newest thing done here was the first text"
+    assert story.recap() is None, "the first thing done here was the first text"
     story.switch("other")
+    story.restore(2)
     assert now(story, "recap") == "Second."
 
 
@@ -100,14 +103,18 @@ def test_undo_on_the_branch_a_text_was_copied_to_can_still_be_done_where_it_came
     story.write("recap", "First.")
     story.branch("other")
     story.switch("other")
-    story.undo()
+    story.unlock("recap")
     story.switch("main")
+    assert now(story, "recap") == "First."
+    assert story.undo() == "the switch; other is active again"
+    assert story.undo() == "the unlocking"
+    assert story.undo() == "the switch; main is active again"
     story.undo()
     assert story.recap() is None
 
 
 def test_undo_takes_the_newest_even_within_a_millisecond(story: BlockingStory, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("memory_edits", "access"):
+    for module in ("memory_edits", "access", "deeds"):
         monkeypatch.setattr(f"previously.story.{module}.time_at", lambda: "2026-01-01T00:00:00.000+00:00")
     tell(story, 12)
     story.write("recap", "First.")
@@ -121,8 +128,9 @@ def test_undo_takes_the_newest_pin_of_a_new_branch_too(story: BlockingStory) -> 
     later(story).pin("Newer.", at=3)
     story.branch("other")
     story.switch("other")
+    story.pin("Newest.", at=2)
     story.undo()
-    assert [pin.text for pin in story.pins()] == ["Older."]
+    assert [pin.text for pin in story.pins()] == ["Newer.", "Older."]
 
 
 def test_a_chapter_whose_every_message_names_it_stays_open_once_it_was_opened_again(story: BlockingStory) -> None:
@@ -130,8 +138,7 @@ def test_a_chapter_whose_every_message_names_it_stays_open_once_it_was_opened_ag
         name = "One" if number < 10 else "Two"
         story.add("user", f"Maya carried parcel {number} to the mill.", name="Maya", extra={"chapter": name})
     assert [one.position for one in story.fold().closed] == [9]
-    while story.chapters():
-        later(story).undo()
+    story.open_chapter(1)
     assert story.fold().closed == ()
 
 
@@ -156,8 +163,8 @@ def test_what_was_undone_after_another_fold_can_be_restored(story: BlockingStory
     tell(story, 18)
     assert len(story.fold().folds) == 2
     newest = now(story, "recap")
-    story.undo()
-    story.undo()
+    story.take_back()
+    story.take_back()
     story.restore(1)
     story.restore(2)
     assert now(story, "recap") == newest

@@ -73,7 +73,7 @@ def test_what_a_person_says_stands_before_what_is_noted_and_can_be_taken_back(to
 def test_undo_takes_a_correction_back_at_once(told: Told) -> None:
     told.story.fold()
     told.story.set_presence(5, 6, ["Odalys"])
-    assert told.story.undo() == "what was said of who was present at messages 5-6"
+    assert told.story.undo() == "who was present at messages 5-6"
     assert told.who(5)[1] is told.who(6)[1] is PresenceSource.NOTED
 
 

@@ -339,7 +339,7 @@ def test_what_is_hidden_since_or_shown_anyway_is_not_recalled_again(memory: Bloc
     story.unhide(5) if hasattr(story, "unhide") else story.hide(5, hidden=False)
     for _ in range(20):
         try:
-            story.undo()
+            story.take_back()
         except BadInput:
             break
         view = story.view()

@@ -283,7 +283,7 @@ def test_memory_that_was_taken_back_is_not_shown(memory: BlockingMemory) -> None
         story.fold()
     assert "version" in str(story.view(700).items)
     for _ in range(6):
-        story.undo()
+        story.take_back()
         in_force = {version.id for version in story.log() if version.made.status in IN_FORCE}
         told = [int(found) for item in story.view(700).items for found in re.findall(r"version (\d+)", item.reason)]
         assert set(told) <= in_force

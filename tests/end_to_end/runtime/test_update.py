@@ -280,21 +280,22 @@ def test_under_review_one_rejection_refuses_all_and_another_answer_is_asked_for(
     assert script.asked() == [WHOLE, WHOLE], "what was rejected is not given once more"
 
 
-def test_undo_takes_back_note_episode_and_recap_one_by_one(story: BlockingStory, script: Script) -> None:
+def test_note_episode_and_recap_are_taken_back_one_by_one(story: BlockingStory, script: Script) -> None:
     tell(story, 8)
     story.fold()
     for kind in ("note", "episode", "recap"):
-        assert f", {kind} of messages 0-5" in story.undo()
+        taken = story.take_back().made
+        assert (taken.kind, str(taken.span)) == (kind, "messages 0-5")
         assert (story.recap() is None) is (kind == "recap")
         assert story.threads() == []
     with pytest.raises(BadInput):
-        story.undo()
+        story.take_back()
 
 
 def test_a_note_that_was_undone_is_made_again_by_itself(story: BlockingStory, script: Script) -> None:
     tell(story, 8)
     story.fold()
-    story.undo()
+    story.take_back()
     script.asked()
     (done,) = story.fold().folds
     assert (done.kind, script.asked()) == (Kind.NOTE, [LISTS])
@@ -318,7 +319,7 @@ def test_what_a_person_took_back_is_asked_for_anew(story: BlockingStory, script:
     tell(story, 8)
     story.fold()
     for _ in range(3):
-        story.undo()
+        story.take_back()
     script.asked()
     story.fold()
     assert script.asked() == [WHOLE], "the same answer would be what was taken back"

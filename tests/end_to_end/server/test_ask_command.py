@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from previously import Memory, ModelRequest, ScriptedModel
+from previously.server import commands
 from tests.end_to_end.server.running import Rig, Talk
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -41,3 +45,17 @@ async def test_a_question_needs_words_and_a_story(rig: Rig) -> None:
     assert "Ask something" in (await talk.ask("//ask")).text
     assert "nothing to search for" in (await talk.ask("//ask ?")).text
     assert "Nothing in the story speaks of that" in (await talk.ask("//ask Who won the regatta?")).text
+
+
+async def test_a_model_that_takes_too_long_leaves_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(_: ModelRequest) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    monkeypatch.setattr(commands, "ASK_S", 0.05)
+    async with await Memory.open(":memory:", model=ScriptedModel(never)) as memory:
+        story = await memory.story("slow")
+        await story.add("user", KEY.format("slow"))
+        words = await commands._ask(story, "Where is the brass key?")
+    assert words.startswith("The model's answer could not be shown: it took longer than 0 seconds.")
+    assert f"- [1] message 0: {KEY.format('slow')}" in words

@@ -231,3 +231,9 @@ def test_thinking_is_not_shown() -> None:
     page = render_story_page(info(), seen, [])
     assert "hidden thoughts" not in page
     assert "said" in page
+
+
+def test_every_section_has_a_colour_of_its_own() -> None:
+    named = dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", STYLE.partition("@media")[0]))
+    assert all(f".{section} {{ fill: var(--{section}); }}" in STYLE for section in Section)
+    assert len({named[section] for section in Section}) == len(Section)

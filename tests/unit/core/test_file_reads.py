@@ -87,7 +87,7 @@ def test_notes_name_file_and_lines_and_what_shows_them_again() -> None:
     part = call("Read", file_path="/quay/a.py", offset=10, limit=20)
     assert render_left_out(part, result) == (
         "[output of Read: /quay/a.py, lines 10 to 29, 20,480 characters, left out; "
-        "if it is needed, read other lines of it or use cat]"
+        "read it again if it is needed, or use cat if refused]"
     )
     assert render_left_out(part, result, repeated=True) == (
         "[output of Read: /quay/a.py, lines 10 to 29, 20,480 characters, left out; it was read again later]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -121,6 +122,16 @@ def test_an_agents_view_uses_its_window() -> None:
     more = [*messages, call("20"), result("20")]
     later, same = build_view(Material(len(more), (), (), path(*more), 4), asked, epoch)
     assert same == epoch and later.messages[: len(seen.messages)] == seen.messages, "and its front stays"
+
+
+def test_an_output_that_would_fill_a_quarter_is_whole_as_long_as_everything_fits() -> None:
+    large = result("a", "def f(): pass " * 500)
+    messages = [USER, call("a"), large]
+    asked = ViewRequest(5_000, recall_percent=0, for_agent=True, tail_percent=90)
+    seen, _ = build_view(Material(3, (), (), path(*messages), 4), asked)
+    assert seen.parts.tail[-1].entry.message == large
+    tight, _ = build_view(Material(3, (), (), path(*messages), 4), replace(asked, budget_tokens=1_500))
+    assert "characters left out]" in str(tight.parts.tail[-1].entry.message)
 
 
 def test_the_newest_read_of_each_file_stays_where_older_reads_of_it_give_way() -> None:

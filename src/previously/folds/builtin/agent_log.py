@@ -223,8 +223,9 @@ def _touches(deed: AgentDeed) -> Iterable[Touch]:
             if looks_like_path(path):
                 yield Touch(path, _HOW.get(match["how"] or "", Act.CREATED if match["moved"] else Act.EDITED))
         return
+    given = {name.lower(): value for name, value in deed.arguments.items()}  # opencode writes filePath
     for key in _PATH_KEYS:
-        value = deed.arguments.get(key)
+        value = given.get(key)
         for path in value if isinstance(value, list) else [value]:
             if isinstance(path, str) and 0 < len(path.strip()) <= 240 and "\n" not in path.strip():
                 yield Touch(path.strip(), act)

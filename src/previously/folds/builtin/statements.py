@@ -306,7 +306,8 @@ def find_goal(text: str) -> str:
             continue
         if kept and length + len(sentence) > LONGEST_GOAL:
             break
-        kept.append(sentence if sentence[-1] in ".!?:…。！？" else f"{sentence}.")
+        ended = sentence.rstrip("\"'”’»)")[-1:] in tuple(".!?:…。！？")  # also within quotation marks
+        kept.append(sentence if ended else f"{sentence}.")
         length += len(kept[-1]) + 1
     line = " ".join(kept) or " ".join(text.split())
     line = f"{line[:-1]}…" if line.endswith(":") else line

@@ -98,6 +98,9 @@ SELECT name, head, messages FROM branch WHERE story = :story AND owner = :owner 
 SELECT b.id, b.name, b.head, b.messages, b.line FROM story s JOIN branch b ON b.id = s.active
 WHERE s.id = :story AND s.owner = :owner
 
+-- name: rename_branch
+UPDATE branch SET name = :name WHERE id = :branch AND owner = :owner
+
 -- name: publish_branch
 UPDATE branch SET head = :head, messages = :messages, line = :line WHERE id = :branch AND owner = :owner
 
@@ -200,6 +203,13 @@ VALUES (:owner, :story, :branch, :old_head, :new_head, :at)
 -- name: moves
 SELECT b.name, m.old_head, m.new_head, m.at FROM move m JOIN branch b ON b.id = m.branch
 WHERE m.story = :story AND m.owner = :owner ORDER BY m.id
+
+-- name: move_between
+SELECT b.name, m.old_head, m.new_head, m.at FROM move m JOIN branch b ON b.id = m.branch
+LEFT JOIN node o ON o.id = m.old_head AND o.owner = :owner
+LEFT JOIN node n ON n.id = m.new_head AND n.owner = :owner
+WHERE m.story = :story AND m.owner = :owner AND coalesce(n.hash, :root) = :new AND coalesce(o.hash, :root) = :old
+ORDER BY m.id DESC LIMIT 1
 
 -- name: insert_receipt
 INSERT INTO receipt (owner, story, key) VALUES (:owner, :story, :key)

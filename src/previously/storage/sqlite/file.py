@@ -95,6 +95,7 @@ class SqliteFile:
                 return
             if self._is_file:
                 check_wal(self._connection, path)
+                self._connection.set_busy_handler(_wait_for_others)
                 if not self._connection.pragma("page_count"):
                     add_checksums(self._connection)
             self._bring_up_to_date()

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from previously.core.errors import BadInput
-from previously.core.marks import Mark, MarkKind, begins_at_front, move_marks
+from previously.core.marks import Mark, MarkKind, MarkPlace, begins_at_front, move_marks
 from previously.core.path import Splices
 from previously.core.snapshot import ALL_MARKS
 from previously.storage.tables.damage import mark_decoder
@@ -95,6 +95,10 @@ class MarkTable:
         old = {mark.id: mark for mark in marks}
         changed = (mark for mark in move_marks(marks, script) if mark != old[mark.id])
         self._session.many("move_mark", ((mark.position, mark.behind, mark.id, key.owner) for mark in changed))
+
+    def place(self, key: StoryKey, places: Collection[MarkPlace]) -> None:
+        """Let marks stand at other positions."""
+        self._session.many("move_mark", ((position, behind, mark, key.owner) for mark, position, behind in places))
 
     def _insert(self, key: StoryKey, branch: int, mark: Mark, *, retired_by: int) -> Mark:
         row = (

@@ -15,6 +15,7 @@ from typing import Any
 
 from previously.core.digests import ROOT_HASH, node_hash
 from previously.core.errors import BadInput, HeadMoved, StoreProblem
+from previously.core.marks import MarkPlace
 from previously.core.messages import Attributes, Draft
 from previously.core.path import Put, Reuse, Splices, check_splices, measure_length
 from previously.storage.tables.cover import CoverTable
@@ -118,6 +119,13 @@ class PathWriter:
         rows = ((*write_attributes(new), entry, key.story, key.owner) for entry, new in changes)
         self._session.many("set_attributes", rows)
         change_attributes(self._session, key, changes)
+
+    def place_marks(self, key: StoryKey, branch: BranchRow, places: Sequence[MarkPlace]) -> None:
+        """Put marks of a branch back to where they stood, and memory that begins behind them with it."""
+        if places:
+            self._marks.place(key, places)
+            first = max(0, min(position for _, position, _ in places))
+            self._cover.path_changed(key, branch.id, branch.line, first, branch.messages)
 
     def before(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes]:
         """The node after which this depth comes, and its hash; the root for depth 0."""

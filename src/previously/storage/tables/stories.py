@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.errors import StoryGone, UnknownBranch
+from previously.core.digests import ROOT_HASH
+from previously.core.errors import BadInput, StoryGone, UnknownBranch
 from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
 from previously.storage.tables.session import Row, Session
 
@@ -99,6 +100,26 @@ class StoryTable:
         branch = self.branch(key, name)
         self._session.run("set_active", {**key.values, "branch": branch.id})
         return branch.info
+
+    def rename(self, key: StoryKey, name: str) -> None:
+        """Give a story another name, which no other story of its owner has."""
+        if self.named(key.owner, name) is not None:
+            raise BadInput(f"There is a story named {name!r} already.")
+        expect_story(self._session, key)
+        self._session.run("rename_story", {**key.values, "name": name})
+
+    def rename_branch(self, key: StoryKey, name: str, new: str) -> BranchInfo:
+        """Give a branch another name, which no other branch of its story has."""
+        branch = self.branch(key, name)
+        if self._session.one("branch_named", {**key.values, "name": new}) is not None:
+            raise BadInput(f"There is a branch named {new!r} already.")
+        self._session.run("rename_branch", {"branch": branch.id, "name": new, "owner": key.owner})
+        return BranchInfo(new, branch.head, branch.messages)
+
+    def move_between(self, key: StoryKey, old: bytes, new: bytes) -> Move | None:
+        """The newest move of a head from a node with one hash to one with the other; the root's stands for none."""
+        row = self._session.one("move_between", {**key.values, "old": old, "new": new, "root": ROOT_HASH})
+        return Move(*row) if row else None
 
     def moves(self, key: StoryKey) -> list[Move]:
         """Every move of a head, the oldest first."""

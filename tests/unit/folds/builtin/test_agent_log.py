@@ -170,6 +170,7 @@ def test_a_refused_edit(output: str) -> None:
         ("read_file", {"path": "b"}, Sort.READ, ["b read"]),
         ("mcp__fs__write_file", {"path": "b.py", "content": "x"}, Sort.CREATE, ["b.py created"]),
         ("MultiEdit", {"file_path": "b.py", "edits": []}, Sort.EDIT, ["b.py edited"]),
+        ("edit", {"filePath": "/a/b.py", "oldString": "a", "newString": "b"}, Sort.EDIT, ["/a/b.py edited"]),
         ("str_replace_editor", {"command": "view", "path": "/b.py"}, Sort.READ, ["/b.py read"]),
         ("str_replace_editor", {"command": "create", "path": "/b.py"}, Sort.CREATE, ["/b.py created"]),
         ("str_replace_based_edit_tool", {"command": "str_replace", "path": "/b.py"}, Sort.EDIT, ["/b.py edited"]),
@@ -297,6 +298,7 @@ def test_what_is_no_rule(text: str) -> None:
 def test_the_goal_of_a_short_request_is_the_request_without_its_rules() -> None:
     assert find_goal("Hi! Fix the crash in a.py. Never touch b.py.") == "Fix the crash in a.py."
     assert find_goal("You must fix a.py.") == "You must fix a.py."
+    assert find_goal('"Fix the crash in a.py."') == '"Fix the crash in a.py."', "as opencode quotes what it is told"
 
 
 def test_the_goal_of_a_long_request_is_its_title_and_what_follows() -> None:

@@ -1,0 +1,326 @@
+"""Deeds: what a person did to a story, and the way back from it.
+
+Most deeds are marks, and a mark that is taken off leaves what was there before. What changes a path, an attribute, the
+active branch or the status of versions is no mark; a mark of the kind *deed* stands beside it and says how to go back.
+It holds no id, since ids differ from copy to copy: heads are named by their hashes, versions by their place in the
+list of all. A deed is its branch's own: a new branch begins without any.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import takewhile
+
+from previously.core.digests import ROOT_HASH
+from previously.core.errors import BadInput
+from previously.core.json_values import make_plain, read_plain
+from previously.core.marks import Mark, MarkKind, MarkPlace
+from previously.core.path import OnPath, Reuse, Splice, Splices
+from previously.core.snapshot import Snapshot
+from previously.core.versions import Status
+from previously.lore.hand_records import (
+    EntryAction,
+    HandRecord,
+    LoreRecord,
+    PersonRecord,
+    StateRecord,
+    ThreadAction,
+    ThreadRecord,
+    WishRecord,
+    parse_record,
+)
+from previously.memory.presence import HAND_MARKS, place_corrections
+from previously.runtime.clock import time_at
+from previously.storage.store import StoryKey
+from previously.storage.tables import Tables
+
+PERSON = "person"
+
+QUOTED = 60
+"""Characters of a person's words that are told when they are taken back: enough to know them again, on one line."""
+
+
+class DeedKind(StrEnum):
+    """A deed that is no mark by itself."""
+
+    ADDED = "added"
+    IMPORTED = "imported"
+    INSERTED = "inserted"
+    EDITED = "edited"
+    DELETED = "deleted"
+    CHOSE = "chose"
+    HID = "hid"
+    UNHID = "unhid"
+    SWITCHED = "switched"
+    RESTORED = "restored"
+    TOOK_BACK = "took back"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+_PATH = frozenset(
+    {DeedKind.ADDED, DeedKind.IMPORTED, DeedKind.INSERTED, DeedKind.EDITED, DeedKind.DELETED, DeedKind.CHOSE}
+)
+_WORDS = {
+    DeedKind.ADDED: "adding message {at}",
+    DeedKind.IMPORTED: "what the import changed",
+    DeedKind.INSERTED: "putting in message {at}",
+    DeedKind.EDITED: "the edit of message {at}",
+    DeedKind.DELETED: "the deletion of message {at}",
+    DeedKind.CHOSE: "the choice of another message {at}",
+    DeedKind.HID: "hiding message {at}",
+    DeedKind.UNHID: "showing message {at}",
+    DeedKind.SWITCHED: "the switch; {was} is active again",
+    DeedKind.RESTORED: "putting an earlier version in force",
+    DeedKind.TOOK_BACK: "taking a version back",
+    DeedKind.APPROVED: "the approval",
+    DeedKind.REJECTED: "the rejection",
+}
+_MARKS = {
+    MarkKind.CHAPTER: "the end of the chapter at message {at}",
+    MarkKind.RECAP: "your words for the recap",
+    MarkKind.CHAPTER_RECAP: "your words for a chapter",
+    MarkKind.BACKBONE: "your words for the backbone",
+    MarkKind.PIN: "the pin {text}",
+    MarkKind.KEPT_OPEN: "opening the chapter that ended at message {at}",
+    MarkKind.UNLOCKED: "{text}",
+    MarkKind.SCENE: "the end of the scene at message {at}",
+    MarkKind.LORE: "",
+    MarkKind.THREAD: "",
+    MarkKind.HELD: "",
+    MarkKind.WISH: "",
+    MarkKind.PERSON: "",
+    MarkKind.LEFT: "that {text} left",
+    MarkKind.ENTERED: "that {text} came back",
+    MarkKind.PRESENCE: "who was present at {span}",
+    MarkKind.TURN: "what you said of how the game stands",
+}
+"""The marks that a person makes, in words; those without words hold a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A deed as its mark holds it."""
+
+    did: DeedKind
+    was: str = ""
+    """The branch that was active before a switch."""
+    statuses: tuple[tuple[int, str, str], ...] = ()
+    """The versions whose status it changed, by their place in the list of all, with the status and reason before."""
+    marks: tuple[MarkPlace, ...] = ()
+    """The marks that stood in the part of the path that it changed, by their place in the list of the branch's."""
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """The newest deed of a branch, and what takes it back."""
+
+    mark: Mark
+    words: str
+    head: int
+    deed: Deed | None = None
+    script: Splices = ()
+    places: tuple[MarkPlace, ...] = ()
+    """The marks that stand again where they stood."""
+    lost: tuple[int, ...] = ()
+    """Newer deeds to which no way leads back any more: their messages were changed again, or forgotten."""
+
+
+def add_deed(
+    tables: Tables,
+    key: StoryKey,
+    deed: Deed,
+    position: int,
+    *,
+    seen: bytes = b"",
+    branch: str | None = None,
+    instead_of: Sequence[Mark] = (),
+) -> None:
+    """Note a deed on a branch, the active one if None; with it the marks that it took the place of."""
+    mark = Mark(0, 0, MarkKind.DEED, position, json.dumps(make_plain(deed)), PERSON, time_at(), seen)
+    tables.marks.add(key, tables.branch(key, branch), mark, [other.id for other in instead_of])
+
+
+def list_marks_in(tables: Tables, key: StoryKey, branch: str, script: Splices) -> tuple[MarkPlace, ...]:
+    """Return the marks in the part of the path that a script is about to change, as a deed keeps them."""
+    first, end = script[0].at, script[-1].at + script[-1].remove
+    marks = enumerate(mark for mark, _ in tables.marks.every(key, tables.branch(key, branch).id))
+    return tuple((at, mark.position, mark.behind) for at, mark in marks if first <= mark.position < end)
+
+
+def add_path_deed(
+    tables: Tables,
+    key: StoryKey,
+    branch: str,
+    did: DeedKind,
+    position: int,
+    old_head: int,
+    marks: tuple[MarkPlace, ...] = (),
+) -> None:
+    """Note that a person has just changed the path of a branch, from a position on."""
+    snapshot = tables.snapshot(key, branch)
+    if snapshot.head != old_head:
+        seen = _hash_of(snapshot, old_head) + _hash_of(snapshot, snapshot.head)
+        deed = Deed(did, marks=marks)
+        add_deed(tables, key, deed, min(position, snapshot.messages - 1), seen=seen, branch=branch)
+
+
+def find_way_back(tables: Tables, key: StoryKey) -> WayBack:
+    """Return the way back from the newest thing that a person did on the active branch; `BadInput` if there is none."""
+    snapshot = tables.snapshot(key)
+    lost: list[int] = []
+    mine = [mark for mark in snapshot.marks() if mark.made_by == PERSON and _is_deed(mark)]
+    for mark in sorted(mine, key=lambda mark: -mark.id):
+        if mark.kind is not MarkKind.DEED:
+            return WayBack(mark, describe_mark(snapshot, mark), snapshot.head, lost=tuple(lost))
+        way = _find_way(tables, key, snapshot, mark)
+        if way is not None:
+            return replace(way, lost=tuple(lost))
+        lost.append(mark.id)
+    raise BadInput(
+        "There is nothing to undo: you did nothing on this branch that can be taken back. "
+        "For what folds wrote there are `restore` and `undo STORY version:N`."
+    )
+
+
+def _is_deed(mark: Mark) -> bool:
+    return mark.kind in _MARKS or (mark.kind is MarkKind.DEED and mark.origin == mark.id)
+
+
+def _find_way(tables: Tables, key: StoryKey, snapshot: Snapshot, mark: Mark) -> WayBack | None:
+    deed = parse_deed(mark.text)
+    if deed is None:
+        return None
+    way = WayBack(mark, _WORDS[deed.did].format(at=mark.position, was=deed.was), snapshot.head, deed)
+    if deed.did in _PATH:
+        placed = _find_splice(tables, key, snapshot, mark.seen)
+        if placed is None:
+            return None
+        splice, first = placed
+        listed = [other.id for other, _ in tables.marks.every(key, tables.branch(key, None).id)]
+        places = tuple(
+            (listed[rank], position - first + splice.at, behind)
+            for rank, position, behind in deed.marks
+            if rank < len(listed) and first <= position
+        )
+        words = _WORDS[deed.did].format(at=splice.at, was="")
+        return replace(way, words=words, script=[splice], places=places)
+    if deed.did in (DeedKind.HID, DeedKind.UNHID):
+        item = snapshot.path(mark.position, mark.position)
+        same = item and item[0].entry.digest == mark.seen
+        return way if same and item[0].entry.attributes.hidden == (deed.did is DeedKind.HID) else None
+    if deed.did is DeedKind.SWITCHED:
+        return way if deed.was in [branch.name for branch in tables.stories.branches(key)] else None
+    versions = snapshot.versions()
+    known = all(at < len(versions) and versions[at].made.status is not Status.FORGOTTEN for at, _, _ in deed.statuses)
+    return way if known else None
+
+
+def _find_splice(tables: Tables, key: StoryKey, snapshot: Snapshot, seen: bytes) -> tuple[Splice, int] | None:
+    """Return the change that puts back what a change of the path took away, wherever that stands now, and where it
+    stood then; None where it stands nowhere as it was left."""
+    half = len(seen) // 2
+    move = tables.stories.move_between(key, seen[:half], seen[half:])
+    if move is None:
+        return None
+    old, new = _read_entries(snapshot, move.old_head), _read_entries(snapshot, move.new_head)
+    front = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))))
+    rest_old, rest_new = old[front:], new[front:]
+    back = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(rest_old[::-1], rest_new[::-1], strict=False))))
+    gone, came = rest_old[: len(rest_old) - back], rest_new[: len(rest_new) - back]
+    now: list[int | None] = [item.entry.id for item in snapshot.path(0, snapshot.messages - 1)]
+    before, after = new[front - 1] if front else None, new[front + len(came)] if back else None
+    at = _find_place(now, came, before, after)
+    return None if at is None else (Splice(at, len(came), tuple(map(Reuse, gone))), front)
+
+
+def _find_place(now: list[int | None], came: Sequence[int], before: int | None, after: int | None) -> int | None:
+    """Return where the entries that came stand now; where none came, the place between the two around it."""
+    if came:
+        starts = [at for at, entry in enumerate(now) if entry == came[0]]
+        return next((at for at in starts if list(now[at : at + len(came)]) == list(came)), None)
+    if before in now:
+        return now.index(before) + 1
+    if after in now:
+        return now.index(after)
+    return 0 if before is None and after is None and not now else None
+
+
+def _read_entries(snapshot: Snapshot, head: int) -> list[int]:
+    if not head:
+        return []
+    depth = snapshot.leading_to(head, 1)[0].position + 1
+    return [item.entry.id for item in snapshot.leading_to(head, depth)]
+
+
+def _hash_of(snapshot: Snapshot, head: int) -> bytes:
+    last: Sequence[OnPath] = snapshot.leading_to(head, 1) if head else ()
+    return last[0].hash if last else ROOT_HASH
+
+
+def parse_deed(text: str) -> Deed | None:
+    try:
+        return read_plain(Deed, json.loads(text))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def put_statuses_back(tables: Tables, key: StoryKey, snapshot: Snapshot, deed: Deed) -> None:
+    """Give versions the status back that they had before a deed."""
+    listed = snapshot.versions()
+    for at, status, reason in deed.statuses:
+        with suppress(BadInput):  # another was made in its place meanwhile, and stays
+            tables.versions.set_status(key, listed[at].id, Status(status), reason)
+
+
+def describe_mark(snapshot: Snapshot, mark: Mark) -> str:
+    """Return a person's mark in words."""
+    if not _MARKS[mark.kind]:
+        record = parse_record(mark.text)
+        return describe_record(record) if record else f"what you said at message {mark.position}"
+    span = f"message {mark.position + 1}"
+    if mark.kind is MarkKind.PRESENCE:  # its mark stands before the first message that it is about
+        placed = place_corrections(snapshot, snapshot.marks(HAND_MARKS))
+        span = next((str(where) for other, where in placed if other.id == mark.id), span)
+    text = quote(mark.text) if mark.kind is MarkKind.PIN else mark.text or "the unlocking"
+    return _MARKS[mark.kind].format(at=mark.position, text=text, span=span)
+
+
+def describe_record(record: HandRecord) -> str:
+    """Return what a person said in words."""
+    match record:
+        case LoreRecord(EntryAction.MERGE) | PersonRecord():
+            return f"merging {record.name} into {record.into}"
+        case LoreRecord(EntryAction.WRITE):
+            return f"your words on {record.name}"
+        case LoreRecord(EntryAction.ACCEPT):
+            return f"accepting {record.name}"
+        case LoreRecord():
+            return f"removing {record.name}"
+        case ThreadRecord(action):
+            return f"{_THREAD_WORDS[action]} the thread {quote(record.was or record.text)}"
+        case StateRecord(ended=True):
+            return f"ending {quote(record.text)}"
+        case StateRecord():
+            return f"how things stand: {quote(record.text)}"
+        case WishRecord():
+            return f"{'rewording' if record.text else 'removing'} the wish {quote(record.was)}"
+
+
+_THREAD_WORDS = {
+    ThreadAction.OPEN: "opening",
+    ThreadAction.RESOLVE: "settling",
+    ThreadAction.REWORD: "the edit of",
+    ThreadAction.REMOVE: "removing",
+    ThreadAction.MERGE: "merging",
+}
+
+
+def quote(text: str) -> str:
+    """Return words as they stand in a sentence: on one line, and short."""
+    line = " ".join(text.split())
+    return f"“{line}”" if len(line) <= QUOTED else f"“{line[:QUOTED].rsplit(' ', 1)[0]}…”"

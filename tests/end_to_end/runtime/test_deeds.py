@@ -1,0 +1,157 @@
+"""The law of `undo`: it goes back through what a person did, step by step, on every store, and through no fold."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from previously import BadInput, BlockingMemory, Settings
+from previously.blocking import BlockingStory
+from tests.contract.storage.postgres_server import shared_server
+
+RULES = Settings(tail_messages=2, fold_messages=5, recap_words=60, chapter_messages=0, cast="off")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(tmp_path / "stories.db") if request.param == "sqlite" else shared_server().emptied()
+
+
+@pytest.fixture
+def memory(place: str) -> Iterator[BlockingMemory]:
+    with BlockingMemory(place, settings=RULES) as opened:
+        yield opened
+
+
+@pytest.fixture
+def story(memory: BlockingMemory) -> BlockingStory:
+    story = memory.story("tale")
+    for number in range(14):
+        story.add("user" if number % 2 else "assistant", f"Maya paid {number} crowns for the bell.", name="Maya")
+    story.close_chapter("One", 5)
+    story.fold()
+    return story
+
+
+def look(story: BlockingStory) -> tuple[object, ...]:
+    """All that a person sees of a story, but for the log."""
+    path = [(one.entry.message.text, one.entry.attributes.hidden) for one in story.messages()]
+    texts = [one and one.text for one in (story.recap(), story.backbone(), *(one.recap for one in story.chapters()))]
+    marks = [(one.title, one.span) for one in story.chapters()], [one.text for one in story.pins()]
+    lists = story.threads(everything=True), story.state(), story.lore(everything=True)
+    return story.branch_info().name, path, texts, marks, lists
+
+
+def do_something(story: BlockingStory, chance: random.Random) -> bool:
+    """Do one thing as a person does; return whether it can be undone."""
+    length = story.branch_info().messages
+    at = chance.randrange(length)
+    match chance.randrange(12):
+        case 0:
+            story.edit(at, f"Edited {chance.random()}.")
+        case 1 if length > 6:
+            story.delete(at)
+        case 2:
+            story.insert(at, "user", f"Put in {chance.random()}.")
+        case 3:
+            before = story.messages(at, at)[0].entry.attributes.hidden
+            story.hide(at)
+            return not before
+        case 4:
+            story.pin(f"Pinned {chance.random()}.", at=at)
+        case 5 if story.pins():
+            story.unpin(story.pins()[0].id)
+        case 6:
+            story.write_lore(chance.choice(("Bell", "Crown")), content=f"Said {chance.random()}.")
+        case 7:
+            story.open_thread(f"Who paid {chance.random()}?", owner="Maya")
+        case 8 if story.threads():
+            story.remove_thread(story.threads()[0].thread.id)
+        case 9:
+            story.hold(f"Maya / place: mill {chance.random()}")
+        case 10 if story.chapters():
+            story.open_chapter(1)
+        case 11:
+            other = next((one.name for one in story.branches() if one.name != story.branch_info().name), None)
+            if other is None:
+                story.branch(other := "aside", at)
+            story.switch(other)
+        case _:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_undo_goes_back_step_by_step(story: BlockingStory, memory: BlockingMemory, seed: int) -> None:
+    chance = random.Random(seed)
+    story.branch("aside", 9)
+    seen = [look(story)]
+    for _ in range(14):
+        if do_something(story, chance):
+            seen.append(look(story))
+    for before in reversed(seen[:-1]):
+        assert story.undo()
+        assert look(story) == before
+    assert memory.verify().faults == ()
+
+
+def test_what_a_fold_did_meanwhile_stays(story: BlockingStory) -> None:
+    story.pin("Kept.")
+    for number in range(12):
+        story.add("user", f"Wren told Maya of ship {number}.", name="Wren")
+    made = [fold.kind for fold in story.fold().folds]
+    assert made
+    assert story.undo() == "the pin “Kept.”"
+    assert {version.made.status for version in story.log()} == {"committed"}
+
+
+def test_a_decision_is_undone(story: BlockingStory) -> None:
+    story.set(["review=true"])
+    for number in range(12):
+        story.add("user", f"Wren told Maya of ship {number}.", name="Wren")
+    story.fold()
+    (waiting,) = story.pending()
+    story.approve(waiting.id)
+    assert story.undo() == "the approval"
+    assert [one.id for one in story.pending()] == [waiting.id]
+    story.reject(waiting.id, "dull")
+    assert story.undo() == "the rejection"
+    assert [one.id for one in story.pending()] == [waiting.id]
+
+
+def test_names_of_stories_and_branches(memory: BlockingMemory, story: BlockingStory) -> None:
+    memory.rename("tale", "saga")
+    assert [one.name for one in memory.stories()] == ["saga"]
+    memory.story("tale")
+    with pytest.raises(BadInput, match="There is a story named 'saga' already"):
+        memory.rename("tale", "saga")
+    story.branch("aside", 3)
+    assert story.rename_branch("aside", "what if").messages == 4
+    with pytest.raises(BadInput, match="There is a branch named 'main' already"):
+        story.rename_branch("what if", "main")
+    assert [one.name for one in story.branches()] == ["main", "what if"]
+    assert memory.verify().faults == ()
+
+
+def test_two_things_that_are_one(story: BlockingStory) -> None:
+    story.write_lore("Nott", "character", content="A goblin girl with a flask.")
+    story.write_lore("Veth", "character", content="A halfling mother.")
+    story.hold("Nott / place: the inn")
+    story.merge_lore("nott", "veth")
+    (entry,) = story.lore()
+    assert (entry.name, entry.content, entry.earlier) == (
+        "Veth",
+        "A halfling mother.",
+        ("A goblin girl with a flask.",),
+    )
+    assert [one.text for one in story.state()] == ["Veth / place: the inn"]
+    assert story.undo() == "merging Nott into Veth"
+    assert [one.text for one in story.state()] == ["Nott / place: the inn"]
+    story.add("assistant", "I am Veth.", name="Veth")
+    assert story.merge_cast("Veth", "Maya") == "Maya"
+    assert "Veth" not in [one.name for one in story.cast()]
+    story.undo()
+    assert {"Veth", "Maya"} <= {one.name for one in story.cast()} | {"Maya"}
