@@ -6,7 +6,6 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
     "Start here": {
         "demo": ("demo.demo", "See it at work on a sample story."),
         "try": ("try_file.try_file", "See it at work on a chat of your own; nothing is kept."),
-        "play": ("play.play", "Play a text game whose characters remember."),
         "import": ("transcript.import_files", "Bring chats in from files, or bring them up to date."),
         "stories": ("stories.stories", "List your stories."),
         "show": ("show.show", "Show what is remembered of a story, or one thing of it."),
@@ -58,9 +57,10 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         "branches": ("branches.app", "The branches of a story."),
         "books": ("books.app", "Sets of lore that any story can use."),
     },
-    "Agents and novels": {
+    "Agents, novels, games": {
         "compact": ("compact.compact", "Make an agent's conversation fit its window."),
         "analyze": ("scenes.analyze", "Analyse fragments of a novel, as the librarian does."),
+        "play": ("play.play", "Play a text game whose characters remember."),
     },
     "Upkeep": {
         "export": ("export.export", "Write a story to a file, for other programs or for people."),
