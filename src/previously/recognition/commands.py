@@ -25,7 +25,7 @@ COMMANDS = {
     "knows": "NAME: what a character knows; without one, who is who",
     "scene": "end the scene here",
     "pin": "TEXT: words that the model is always shown",
-    "undo": "take back the last thing you did to memory",
+    "undo": "take back the last thing you did to memory; with `fold`, the newest fold",
     "fold": "fold now what is due",
     "folding": "who decides that something is folded; with automatic, ask or off, set it",
     "chapter": "TITLE: close the chapter here",

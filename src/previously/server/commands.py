@@ -105,7 +105,7 @@ class Commands:
             return waits  # no view was made
         if command.name == "fold":
             self._folds.add_story(owner, place.name, "automatic")
-            return "What is due is folded now; `//why` shows it in the next turn, and `//undo` takes it back."
+            return "What is due is folded now; `//why` shows it in the next turn, and `//undo fold` takes it back."
         words = await _ANSWERS[command.name](story, command.argument)
         if command.name == "folding":
             self._views.forget_settings(owner, place.name)
@@ -218,8 +218,11 @@ async def _pin(story: Story, text: str) -> str:
     return f"Pinned: {text}"
 
 
-async def _undo(story: Story, _: str) -> str:
-    words = f"Taken back: {await story.undo()}."
+async def _undo(story: Story, what: str) -> str:
+    if what.lower() != "fold":
+        return f"Taken back: {await story.undo()}."
+    version = await story.take_back()
+    words = f"Taken back: version {version.id}, {version.made.kind.value}."
     if story.folding != "automatic":
         return words
     return f"{words} A fold that is due is made anew by itself; `//folding ask` leaves that to you."

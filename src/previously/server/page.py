@@ -40,7 +40,7 @@ MOST_SHOWN = 200
 """The most versions, and the most items, things left out and messages of a view, that are shown: more would be a page
 of megabytes."""
 
-UNDO = "The newest fold comes first; //undo in the chat takes it back."
+UNDO = "The newest fold comes first; //undo fold in the chat takes it back."
 
 STYLE = """
 :root { --ground: #fbfaf7; --ink: #22252b; --faint: #6b7078; --line: #dedbd2; --link: #1c5fa8;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,18 +126,32 @@ async def listening(app: ASGIApp, **options: Any) -> AsyncIterator[int]:
 
 
 async def talk(port: int, *pieces: bytes | float, until_close: bool = True, most_s: float = 10.0) -> bytes:
-    """Send pieces, waiting where there is a number; all that came back until the server closed."""
+    """Send pieces, waiting where there is a number; all that came back until the server closed.
+
+    It listens while it sends: a server that closes early resets what is still sent, and with it what nobody has read.
+    """
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    heard, begun = bytearray(), asyncio.Event()
+
+    async def listen() -> None:
+        with suppress(ConnectionError):
+            while piece := await reader.read(65_536):
+                heard.extend(piece)
+                begun.set()
+        begun.set()
+
+    hearing = asyncio.create_task(listen())
     try:
-        for piece in pieces:
-            if isinstance(piece, bytes):
-                writer.write(piece)
-                await writer.drain()
-            else:
-                await asyncio.sleep(piece)
+        with suppress(ConnectionError):  # closed by now
+            for piece in pieces:
+                if isinstance(piece, bytes):
+                    writer.write(piece)
+                    await writer.drain()
+                else:
+                    await asyncio.sleep(piece)
         async with asyncio.timeout(most_s):
-            if until_close:
-                return await reader.read()
-            return await reader.read(65_536)
+            await (hearing if until_close else begun.wait())
+        return bytes(heard)
     finally:
+        hearing.cancel()
         writer.transport.abort()

@@ -74,7 +74,7 @@ async def test_automatic_folds_are_said_in_the_log_and_the_page(rig: Rig) -> Non
     await until(lambda: _logged(rig, f"Story {story}: messages", FOLDED), "the log does not say so")
     page = (await rig.client.get(f"{rig.proxy.origin}/stories/{story}")).text
     assert "committed" in page
-    assert "//undo in the chat takes it back" in page
+    assert "//undo fold in the chat takes it back" in page
 
 
 async def test_off_leaves_out_nothing_and_folds_nothing(rig: Rig) -> None:
@@ -149,8 +149,9 @@ async def test_a_fold_that_is_undone_stays_undone_where_a_person_decides(rig: Ri
     await fill(talk)
     await until(lambda: _has(rig, "undoing"), "nothing was folded")
     await talk.ask("//folding ask")
+    await until(lambda: _is_idle(rig), "a fold that was under way never ends")
     before = await folds_of(rig, "undoing")
-    said = (await talk.ask("//undo")).json()["choices"][0]["message"]["content"]
+    said = (await talk.ask("//undo fold")).json()["choices"][0]["message"]["content"]
     assert "Taken back: version" in said
     assert "anew" not in said
     await talk.ask("Go on.")
@@ -165,7 +166,7 @@ async def test_undoing_tells_that_it_is_folded_anew(rig: Rig) -> None:
     talk = Talk(rig, "anew")
     await fill(talk)
     await until(lambda: _has(rig, "anew"), "nothing was folded")
-    said = (await talk.ask("//undo")).json()["choices"][0]["message"]["content"]
+    said = (await talk.ask("//undo fold")).json()["choices"][0]["message"]["content"]
     assert "`//folding ask` leaves that to you" in said
 
 
@@ -179,6 +180,11 @@ async def test_a_word_that_is_none_is_refused(rig: Rig, given: str) -> None:
     said = (await Talk(rig, "automatic").ask(f"//folding {given}")).json()["choices"][0]["message"]["content"]
     assert "folding is" in said
     assert "must be" in said
+
+
+async def _is_idle(rig: Rig) -> bool:
+    metrics = (await rig.client.get(f"{rig.proxy.origin}/metrics")).text
+    return "previously_stories_to_fold 0\n" in metrics
 
 
 async def _has(rig: Rig, name: str) -> bool:
