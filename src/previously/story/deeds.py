@@ -224,7 +224,7 @@ def _find_splice(tables: Tables, key: StoryKey, snapshot: Snapshot, seen: bytes)
     """Return the change that puts back what a change of the path took away, wherever that stands now, and where it
     stood then; None where it stands nowhere as it was left."""
     half = len(seen) // 2
-    move = tables.stories.move_between(key, seen[:half], seen[half:])
+    move = tables.stories.move_between(key, tables.branch(key, None), seen[:half], seen[half:])
     if move is None:
         return None
     old, new = _read_entries(snapshot, move.old_head), _read_entries(snapshot, move.new_head)
@@ -247,7 +247,7 @@ def _find_place(now: list[int | None], came: Sequence[int], before: int | None, 
         return now.index(before) + 1
     if after in now:
         return now.index(after)
-    return 0 if before is None and after is None and not now else None
+    return 0 if before is None else None
 
 
 def _read_entries(snapshot: Snapshot, head: int) -> list[int]:

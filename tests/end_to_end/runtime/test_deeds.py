@@ -155,3 +155,24 @@ def test_two_things_that_are_one(story: BlockingStory) -> None:
     assert "Veth" not in [one.name for one in story.cast()]
     story.undo()
     assert {"Veth", "Maya"} <= {one.name for one in story.cast()} | {"Maya"}
+
+
+def test_the_same_edit_on_two_branches_is_undone_on_each(story: BlockingStory) -> None:
+    words = story.messages()[3].entry.message.text
+    story.branch("aside")
+    story.edit(3, "The same.")
+    story.switch("aside")
+    story.edit(3, "The same.")
+    assert story.undo() == "the edit of message 3"
+    assert story.undo() == "the switch; main is active again"
+    assert story.undo() == "the edit of message 3"
+    assert story.messages()[3].entry.message.text == words
+
+
+def test_the_only_message_comes_back_before_what_a_client_added(memory: BlockingMemory) -> None:
+    story = memory.story("short")
+    story.add("user", "Once.")
+    story.delete(0)
+    story.add("user", "Later.")
+    assert story.undo() == "the deletion of message 0"
+    assert [one.entry.message.text for one in story.messages()] == ["Once.", "Later."]
