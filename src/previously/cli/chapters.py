@@ -42,7 +42,7 @@ def list_chapters(
     for one in closed:
         print_chapter(one, full=full)
     if not closed:
-        close = f"`previously chapters add {output.one_line(story)} --title TITLE`"
+        close = f"`previously chapters add {output.as_typed(story)} --title TITLE`"
         output.console().print(
             f"No chapter of this story is closed yet: a fold closes them as the story goes on, or you do ({close}).",
             soft_wrap=True,

@@ -32,7 +32,7 @@ class MeteredModel:
     """Another model, and its meter. `look` sees every question before it is asked."""
 
     def __init__(self, model: Model, look: Callable[[ModelRequest], None] | None = None) -> None:
-        self.meter = Meter()
+        self.meter: Meter = Meter()
         self._model = model
         self._look = look
         self._under_way = 0

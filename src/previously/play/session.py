@@ -68,14 +68,17 @@ class GameSession:
         templates: Mapping[str, Template],
         tell: Tell = ignore_event,
     ) -> None:
-        self.game, self.story, self.model, self.state = game, story, model, state
-        self.interrupted = ""
+        self.game: Game = game
+        self.story: Story = story
+        self.model: MeteredModel = model
+        self.state: GameState = state
+        self.interrupted: str = ""
         """The words of a turn that was cut short and is taken back; empty if none was."""
-        self.resumed = False
+        self.resumed: bool = False
         """True for a slot that was there."""
-        self.prices = 0.0, 0.0
+        self.prices: tuple[float, float] = (0.0, 0.0)
         """Of a million tokens read and written, as the settings have them."""
-        self.view_tokens = 0
+        self.view_tokens: int = 0
         self._tell = tell
         self._templates = templates
 

@@ -26,7 +26,7 @@ from previously.runtime.clock import time_at
 from previously.runtime.whole_stories import Backup, NameTaken, Whole, WholeStories
 from previously.storage.copy import THIS_FILE
 from previously.storage.spool import Spool
-from previously.storage.store import StoryInfo
+from previously.storage.store import Damaged, StoryInfo
 from previously.storage.story_file import read_story_lines, write_story_lines
 
 T = TypeVar("T")
@@ -387,7 +387,13 @@ class CopiedStories(ABC):
                 if await _find_digest(target, new, watch) != about.digest:
                     raise NameTaken(f"{target.place} has another story named {new!r}: give this one another name.")
                 return Copied(new, about.messages, about.digest, Outcome.THERE)
-            await watch.during(target.take_in(new, spool, watch.step))
+            try:
+                await watch.during(target.take_in(new, spool, watch.step))
+            except StoreProblem as problem:
+                if not isinstance(problem.__cause__, Damaged):
+                    raise
+                fault = f"{problem.__cause__.what} {problem.__cause__.why}"
+                raise BadInput(f"{path}: the rows do not make a story: {fault}.") from None
         return Copied(new, about.messages, about.digest, Outcome.RESTORED)
 
 

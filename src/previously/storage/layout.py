@@ -33,6 +33,10 @@ class Column:
     holds. The last columns of a table only."""
     is_digested: bool = True
     """The column counts for the digest of a story, as all do but those that may differ from place to place."""
+    is_number: bool = False
+    """A whole number that is no id. What is neither, nor bytes, is text."""
+    is_optional: bool = False
+    """May be null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,12 @@ class Table:
 
 def _parse_column(table: str, word: str) -> Column:
     """`line>parent`: an id of that table; `~`: a scope; `#`: bytes; `*`: a long text; `+`: came later; `-`: not
-    digested."""
-    name = word.rpartition(">")[2].rstrip("~#*+-")
+    digested; `=`: a number; `?`: may be null."""
+    name = word.rpartition(">")[2].rstrip("~#*+-=?")
     holds = word.rpartition(">")[0] or (table if name == "id" else "mark" if "~" in word else "")
-    return Column(name, holds, "~" in word, "#" in word, "*" in word, "+" in word, "-" not in word)
+    return Column(
+        name, holds, "~" in word, "#" in word, "*" in word, "+" in word, "-" not in word, "=" in word, "?" in word
+    )
 
 
 def _make_table(
@@ -82,22 +88,22 @@ TABLES = (
     _make_table(
         "story", "branch>active created_at header* settings*", ("id", "owner", "name", "budget_tokens", "usage")
     ),
-    _make_table("branch", "id name node>head messages line>line created_at"),
-    _make_table("line", "id line>parent fork published begun_at"),
+    _make_table("branch", "id name node>head messages= line>line created_at"),
+    _make_table("line", "id line>parent? fork= published= begun_at?"),
     _make_table(
         "mark",
-        "id branch>branch mark>origin kind position text* made_by at seen# mark>of version>after behind "
+        "id branch>branch mark>origin kind position= text* made_by at seen# mark>of version>after behind= "
         "mark>retired_by",
     ),
     _make_table(
         "version",
-        "id kind scope~ first last length key# version>before version>replaces text* carry* status made_by reason* at "
-        "model prompt_hash calls input_tokens output_tokens shed* unverified* node>anchor reach commitments* firm "
-        "first_digest#+",
+        "id kind scope~ first= last= length= key# version>before version>replaces text* carry* status made_by reason* "
+        "at model prompt_hash calls= input_tokens= output_tokens= shed* unverified* node>anchor reach= commitments* "
+        "firm= first_digest#+",
     ),
     _make_table(
         "cover",
-        "line>line kind scope~ first last version>version firm",
+        "line>line kind scope~ first= last= version>version firm=",
         ("owner",),
         "line",
         ("last", "version"),
@@ -105,21 +111,21 @@ TABLES = (
     _make_table("move", "id branch>branch node>old_head node>new_head at"),
     _make_table("epoch", "id digest# text*", is_digested=False),
     _make_table(
-        "recipe", "id reader asked node>node position node>before_tail epoch>epoch body* at", is_digested=False
+        "recipe", "id reader asked node>node position= node>before_tail epoch>epoch body* at", is_digested=False
     ),
     _make_table("receipt", "key", found_by="story", key=("key",), is_ordered=False),
     _make_table(
         "entry",
-        "id role speaker text* parts* witnesses* digest# match_key# at source_id extra* hidden forgotten "
-        "entry>replaces",
+        "id role speaker? text*? parts*? witnesses*? digest# match_key# at? source_id? extra*? hidden= forgotten= "
+        "entry>replaces?",
     ),
-    _make_table("node", "id node>parent depth entry>entry hash#"),
-    _make_table("path", "line>line depth node>node entry>entry", ("owner",), "line", ("depth",)),
+    _make_table("node", "id node>parent depth= entry>entry hash#"),
+    _make_table("path", "line>line depth= node>node entry>entry", ("owner",), "line", ("depth",)),
 )
 """Those that may be told apart early come first, the long ones last. Which messages a story has, its nodes say: there
 is no entry without one."""
 
-ATTACHED = _make_table("attached book", "position name- body* at-")
+ATTACHED = _make_table("attached book", "position= name- body* at-")
 """The books that a story has attached, in order: rows of `story_book` and of `book`, which is the owner's. Copied too,
 and part of the digest by what they say: a book whose name is taken is given another."""
 

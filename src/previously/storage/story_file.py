@@ -7,15 +7,15 @@ with the names of its columns. A file is taken in only if its rows have the dige
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from previously.core.errors import BadInput
-from previously.core.json_values import parse_object
+from previously.core.json_values import clean, parse_json, parse_object
 from previously.storage.copy import CHUNK_ROWS
-from previously.storage.layout import ATTACHED, TABLES, Table
+from previously.storage.layout import ATTACHED, TABLES, WITH_IDS, Column, Table
 from previously.storage.spool import Spool
 
 MARK, NUMBER = "previously_story", 1
@@ -23,6 +23,15 @@ MARK, NUMBER = "previously_story", 1
 
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of a row: a message has at most 16 MB, and its text may stand in a row twice, in escapes."""
+
+LARGEST = 2**63 - 1
+"""The largest number that a database holds."""
+
+LONGEST_TOLD = 60
+"""Characters of a value that are told when it is refused: enough to find it, on one line."""
+
+_JSON = {"header": (dict,), "settings": (dict,), "body": (dict, list)}
+"""The columns whose text is read as JSON by those who do not expect it to be damaged, and what they hold."""
 
 _TABLES = {table.name.replace(" ", "_"): table for table in (*TABLES, ATTACHED)}
 
@@ -58,14 +67,18 @@ def write_story_lines(story: str, messages: int, spool: Spool) -> Iterator[str]:
 
 def read_story_lines(path: Path, spool: Spool) -> StoryFile:
     """Read the file of a story into a spool; return what its first line says."""
+    seen = dict.fromkeys(WITH_IDS, 0)  # the highest
     try:
         with path.open("rb") as file:
             about = _parse_first(path, file.readline(LONGEST_LINE))
-            for table, rows in _group_rows(path, file):
+            for table, rows in _group_rows(path, file, about.counts):
                 spool.write(table, rows)
+                _count_ids(table, rows, seen)
     except OSError as error:
         raise BadInput(f"{path}: the file cannot be read ({(error.strerror or 'unknown reason').lower()}).") from None
     spool.counts = about.counts
+    if seen != about.counts:  # as many are set aside in the database: no more than there are rows for
+        raise BadInput(f"{path}, line 1: the ids are not as many as those in the rows.")
     if spool.digest != about.digest:
         raise BadInput(
             f"{path}: the file is cut off, damaged or was changed: its rows do not have the digest it names."
@@ -85,11 +98,11 @@ def _parse_first(path: Path, line: bytes) -> StoryFile:
     return StoryFile(story, messages, digest, counts)
 
 
-def _group_rows(path: Path, file: BinaryIO) -> Iterator[tuple[Table, list[list[Any]]]]:
+def _group_rows(path: Path, file: BinaryIO, counts: Mapping[str, int]) -> Iterator[tuple[Table, list[list[Any]]]]:
     """Yield the rows of a file, some at a time, each group of one table."""
     group: list[list[Any]] = []
     current: Table | None = None
-    number = 1
+    number, newest = 1, 0
     while line := file.readline(LONGEST_LINE):
         number += 1
         value = _parse(path, number, line)
@@ -97,6 +110,13 @@ def _group_rows(path: Path, file: BinaryIO) -> Iterator[tuple[Table, list[list[A
         names = [column.name for column in table.columns] if table else []
         if table is None or list(value) != names:
             raise BadInput(f"{path}, line {number}: this is no row of a table that this version knows.")
+        odd = next((column for column in table.columns if not _is_fit(column, value[column.name], counts)), None)
+        if odd is not None:
+            raise BadInput(f"{path}, line {number}: {odd.name} cannot be {json.dumps(value[odd.name])[:LONGEST_TOLD]}.")
+        if table.columns[0].name == "id" and table.name != "line":  # those have other ids while they are taken away
+            if value["id"] <= (newest if table is current else 0):
+                raise BadInput(f"{path}, line {number}: id {value['id']} is out of its order, or there twice.")
+            newest = value["id"]
         if current is not None and (table is not current or len(group) >= CHUNK_ROWS):
             yield current, group
             group = []
@@ -104,6 +124,38 @@ def _group_rows(path: Path, file: BinaryIO) -> Iterator[tuple[Table, list[list[A
         group.append(list(value.values()))
     if current is not None:
         yield current, group
+
+
+def _is_fit(column: Column, value: object, counts: Mapping[str, int]) -> bool:
+    """Return whether a column can hold a value."""
+    if value is None:
+        return column.is_optional
+    if column.is_scope and type(value) is int:
+        return 0 <= value <= counts.get(column.ids_of, 0)
+    if column.ids_of and not column.is_scope:
+        return type(value) is int and abs(value) <= counts.get(column.ids_of, 0)
+    if column.is_number:
+        return type(value) is int and abs(value) <= LARGEST
+    if not isinstance(value, str) or clean(value)[1]:
+        return False
+    if column.is_bytes:
+        return len(value) % 2 == 0 and not value.strip("0123456789abcdef")
+    return column.name not in _JSON or _is_json(value, _JSON[column.name])
+
+
+def _is_json(text: str, kinds: tuple[type, ...]) -> bool:
+    try:
+        return type(parse_json(text, "text")) in kinds
+    except (BadInput, RecursionError):
+        return False
+
+
+def _count_ids(table: Table, rows: Sequence[Sequence[Any]], seen: dict[str, int]) -> None:
+    """Raise the highest ids that were seen, by table, to those of some more rows."""
+    for place, column in enumerate(table.columns):
+        if column.ids_of:
+            ids = (abs(row[place]) for row in rows if type(row[place]) is int)
+            seen[column.ids_of] = max(seen[column.ids_of], *ids, 0)
 
 
 def _parse(path: Path, number: int, line: bytes) -> dict[str, Any]:

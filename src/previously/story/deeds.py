@@ -2,15 +2,14 @@
 
 Most deeds are marks, and a mark that is taken off leaves what was there before. What changes a path, an attribute, the
 active branch or the status of versions is no mark; a mark of the kind *deed* stands beside it and says how to go back.
-It holds no id, since ids differ from copy to copy: heads are named by their hashes, versions by their place in the
-list of all. A deed is its branch's own: a new branch begins without any.
+It holds no id, since ids differ from copy to copy: heads are named by their hashes, branches and versions by their
+place in the list of all. A deed is its branch's own: a new branch begins without any.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import takewhile
@@ -107,9 +106,9 @@ class Deed:
     """A deed as its mark holds it."""
 
     did: DeedKind
-    was: str = ""
-    """The branch that was active before a switch."""
-    statuses: tuple[tuple[int, str, str], ...] = ()
+    was: int = 0
+    """The branch that was active before a switch, by its place in the list of all: it may be renamed."""
+    statuses: tuple[tuple[int, Status, str], ...] = ()
     """The versions whose status it changed, by their place in the list of all, with the status and reason before."""
     marks: tuple[MarkPlace, ...] = ()
     """The marks that stood in the part of the path that it changed, by their place in the list of the branch's."""
@@ -123,11 +122,14 @@ class WayBack:
     words: str
     head: int
     deed: Deed | None = None
+    was: str = ""
+    """The branch that becomes active again."""
     script: Splices = ()
     places: tuple[MarkPlace, ...] = ()
     """The marks that stand again where they stood."""
     lost: tuple[int, ...] = ()
-    """Newer deeds to which no way leads back any more: their messages were changed again, or forgotten."""
+    """Newer deeds to which no way leads back any more: their messages were changed again or forgotten, or others were
+    made in place of their versions."""
 
 
 def add_deed(
@@ -195,7 +197,9 @@ def _find_way(tables: Tables, key: StoryKey, snapshot: Snapshot, mark: Mark) -> 
     deed = parse_deed(mark.text)
     if deed is None:
         return None
-    way = WayBack(mark, _WORDS[deed.did].format(at=mark.position, was=deed.was), snapshot.head, deed)
+    branches = [branch.name for branch in tables.stories.branches(key)]
+    was = branches[deed.was] if 0 <= deed.was < len(branches) else ""
+    way = WayBack(mark, _WORDS[deed.did].format(at=mark.position, was=was), snapshot.head, deed, was=was)
     if deed.did in _PATH:
         placed = _find_splice(tables, key, snapshot, mark.seen)
         if placed is None:
@@ -205,7 +209,7 @@ def _find_way(tables: Tables, key: StoryKey, snapshot: Snapshot, mark: Mark) -> 
         places = tuple(
             (listed[rank], position - first + splice.at, behind)
             for rank, position, behind in deed.marks
-            if rank < len(listed) and first <= position
+            if 0 <= rank < len(listed) and first <= position
         )
         words = _WORDS[deed.did].format(at=splice.at, was="")
         return replace(way, words=words, script=[splice], places=places)
@@ -214,17 +218,20 @@ def _find_way(tables: Tables, key: StoryKey, snapshot: Snapshot, mark: Mark) -> 
         same = item and item[0].entry.digest == mark.seen
         return way if same and item[0].entry.attributes.hidden == (deed.did is DeedKind.HID) else None
     if deed.did is DeedKind.SWITCHED:
-        return way if deed.was in [branch.name for branch in tables.stories.branches(key)] else None
+        return way if was else None
     versions = snapshot.versions()
-    known = all(at < len(versions) and versions[at].made.status is not Status.FORGOTTEN for at, _, _ in deed.statuses)
-    return way if known else None
+    if any(not 0 <= at < len(versions) for at, _, _ in deed.statuses):
+        return None
+    changed = [(versions[at], status) for at, status, _ in deed.statuses]
+    forgotten = any(version.made.status is Status.FORGOTTEN for version, _ in changed)
+    return None if forgotten or any(tables.versions.find_rival(key, *one) for one in changed) else way
 
 
 def _find_splice(tables: Tables, key: StoryKey, snapshot: Snapshot, seen: bytes) -> tuple[Splice, int] | None:
     """Return the change that puts back what a change of the path took away, wherever that stands now, and where it
     stood then; None where it stands nowhere as it was left."""
     half = len(seen) // 2
-    move = tables.stories.move_between(key, seen[:half], seen[half:])
+    move = tables.stories.move_between(key, tables.branch(key, None), seen[:half], seen[half:])
     if move is None:
         return None
     old, new = _read_entries(snapshot, move.old_head), _read_entries(snapshot, move.new_head)
@@ -247,7 +254,7 @@ def _find_place(now: list[int | None], came: Sequence[int], before: int | None, 
         return now.index(before) + 1
     if after in now:
         return now.index(after)
-    return 0 if before is None and after is None and not now else None
+    return 0 if before is None else None
 
 
 def _read_entries(snapshot: Snapshot, head: int) -> list[int]:
@@ -273,8 +280,7 @@ def put_statuses_back(tables: Tables, key: StoryKey, snapshot: Snapshot, deed: D
     """Give versions the status back that they had before a deed."""
     listed = snapshot.versions()
     for at, status, reason in deed.statuses:
-        with suppress(BadInput):  # another was made in its place meanwhile, and stays
-            tables.versions.set_status(key, listed[at].id, Status(status), reason)
+        tables.versions.set_status(key, listed[at].id, status, reason)
 
 
 def describe_mark(snapshot: Snapshot, mark: Mark) -> str:

@@ -180,8 +180,8 @@ def _go_back(tables: Tables, key: StoryKey, way: WayBack) -> None:
             entry = snapshot.path(way.mark.position, way.mark.position)[0].entry
             attributes = replace(entry.attributes, hidden=not entry.attributes.hidden)
             tables.writer.set_attributes(key, [(entry.id, attributes)])
-        case Deed(DeedKind.SWITCHED, was):
-            tables.stories.switch(key, was)
+        case Deed(DeedKind.SWITCHED):
+            tables.stories.switch(key, way.was)
         case Deed():
             put_statuses_back(tables, key, snapshot, way.deed)
         case None:
@@ -211,7 +211,7 @@ def _note_statuses(change: StoryChange, did: DeedKind, before: Sequence[Version]
     """Note as a deed which versions have another status than before, and which words of a person are given up."""
     now = {version.id: version.made.status for version in change.snapshot.versions()}
     statuses = tuple(
-        (at, version.made.status.value, version.made.reason)
+        (at, version.made.status, version.made.reason)
         for at, version in enumerate(before)
         if now[version.id] is not version.made.status
     )

@@ -90,8 +90,10 @@ class Transcript:
         witnessed, before = await self._presence.add_witnesses(drafts)
 
         def note_deed(tables: Tables) -> None:
-            branch = tables.branch(key, None)
-            add_path_deed(tables, key, branch.name, DeedKind.ADDED, branch.messages - len(witnessed), before.head)
+            snapshot = tables.snapshot(key)
+            first = snapshot.messages - len(witnessed)
+            head = snapshot.path(first - 1, first - 1)[0].node if first else 0  # others may have got there first
+            add_path_deed(tables, key, snapshot.branch, DeedKind.ADDED, first, head)
 
         branch = await self._access.store.append(
             self._access.key,
@@ -235,7 +237,8 @@ class Transcript:
             before = tables.branch(key, None)
             branch = tables.stories.switch(key, name)
             if branch.name != before.name:
-                add_deed(tables, key, Deed(DeedKind.SWITCHED, before.name), branch.messages - 1)
+                was = [other.name for other in tables.stories.branches(key)].index(before.name)
+                add_deed(tables, key, Deed(DeedKind.SWITCHED, was), branch.messages - 1)
             return branch
 
         return await self._access.store.write(key, write)

@@ -163,6 +163,17 @@ def test_show(long: Cli) -> None:
     assert "139  Orla:" in people
 
 
+def test_a_command_that_is_named_can_be_typed_as_it_stands(cli: Cli) -> None:
+    cli.tell("Ottoline 2026-11-17 05:19")
+    for command in ("show", "log", "threads"):
+        assert "'Ottoline 2026-11-17 05:19'" in " ".join(cli(command, "Ottoline 2026-11-17 05:19").out.split())
+
+
+def test_a_message_without_a_name_is_found_without_one(cli: Cli) -> None:
+    cli("add", "tale", "--role", "assistant", "--text", "Done: src/quay.py.")
+    assert cli("search", "tale", "quay").out.startswith("message 0  (score")
+
+
 def test_log(long: Cli) -> None:
     assert "Nothing is folded yet" in long("log", "tale").out
     long("fold", "tale")

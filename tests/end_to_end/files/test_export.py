@@ -7,6 +7,7 @@ import json
 import struct
 import zipfile
 import zlib
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ import pytest
 from previously import BadInput, BlockingMemory, read_story
 from previously.blocking import BlockingStory
 from previously.lore.books import parse_book
+from previously.storage.layout import ATTACHED, TABLES
+from previously.storage.spool import Spool
 from tests.contract.storage.postgres_server import shared_server
 from tests.unit.formats.test_sillytavern import ANSWER, GREETING, HEADER, QUESTION
 
@@ -364,3 +367,65 @@ def test_an_empty_story_and_an_unknown_format(memory: BlockingMemory) -> None:
     assert export(story, "markdown") == b"# empty\n"
     with pytest.raises(BadInput, match="no format named 'docx'"):
         story.export("docx")
+
+
+def forge(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    """Change the lines of a whole story, and the digest that the first one names with them."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    change(lines)
+    tables = {table.name.replace(" ", "_"): table for table in (*TABLES, ATTACHED)}
+    with Spool(keeping=False) as spool:
+        for line in lines[1:]:
+            spool.write(tables[line["table"]], [[value for name, value in line.items() if name != "table"]])
+        lines[0]["digest"] = spool.digest
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def put(table: str, column: str, value: object) -> Callable[[list[dict[str, Any]]], object]:
+    return lambda lines: next(line for line in lines if line.get("table") == table).update({column: value})
+
+
+def repeat_row(table: str) -> Callable[[list[dict[str, Any]]], object]:
+    def change(lines: list[dict[str, Any]]) -> None:
+        at = next(number for number, line in enumerate(lines) if line.get("table") == table)
+        lines.insert(at, dict(lines[at]))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (put("branch", "messages", []), r"messages cannot be \[\]"),
+        (put("branch", "id", 2**70), "id cannot be 1180591620717411303424"),
+        (put("branch", "head", "x"), 'head cannot be "x"'),
+        (put("branch", "line", None), "line cannot be null"),
+        (put("story", "active", 1.5), r"active cannot be 1\.5"),
+        (put("story", "created_at", -5), "created_at cannot be -5"),
+        (put("story", "header", "x"), 'header cannot be "x"'),
+        (put("story", "settings", "[]"), r'settings cannot be "\[\]"'),
+        (put("mark", "seen", "xy"), 'seen cannot be "xy"'),
+        (put("mark", "id", -1), "id -1 is out of its order"),
+        (put("version", "scope", 99), "scope cannot be 99"),
+        (put("entry", "hidden", True), "hidden cannot be true"),
+        (put("entry", "text", "a\0b"), "text cannot be"),
+        (put("entry", "text", "Other words."), "do not make a story"),
+        (put("entry", "role", "x"), "do not make a story"),
+        (put("attached_book", "body", "5"), 'body cannot be "5"'),
+        (put("recipe", "reader", -5), "reader cannot be -5"),
+        (repeat_row("entry"), "out of its order, or there twice"),
+        (lambda lines: lines[0]["ids"].update(mark=2**39), "the ids are not as many"),
+        (lambda lines: lines[0]["ids"].pop("mark"), "cannot be|the ids are not as many"),
+        (lambda lines: lines[0]["ids"].update(nothing=1), "the ids are not as many"),
+    ],
+)
+def test_a_forged_file_is_refused_and_changes_nothing(
+    memory: BlockingMemory, harbour: BlockingStory, tmp_path: Path, change: Any, sentence: str
+) -> None:
+    path = tmp_path / "whole.jsonl"
+    memory.write_story_file("harbour", path)
+    forge(path, change)
+    with BlockingMemory(tmp_path / "other.db") as other:
+        with pytest.raises(BadInput, match=sentence):
+            other.read_story_file(path)
+        assert other.stories() == []

@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from previously import BadInput, BlockingMemory, Settings
 from previously.blocking import BlockingStory
+from previously.core.messages import Draft, message
+from previously.storage.store import Store, StoryKey
 from tests.contract.storage.postgres_server import shared_server
 
 RULES = Settings(tail_messages=2, fold_messages=5, recap_words=60, chapter_messages=0, cast="off")
@@ -155,3 +158,64 @@ def test_two_things_that_are_one(story: BlockingStory) -> None:
     assert "Veth" not in [one.name for one in story.cast()]
     story.undo()
     assert {"Veth", "Maya"} <= {one.name for one in story.cast()} | {"Maya"}
+
+
+def test_the_same_edit_on_two_branches_is_undone_on_each(story: BlockingStory) -> None:
+    words = story.messages()[3].entry.message.text
+    story.branch("aside")
+    story.edit(3, "The same.")
+    story.switch("aside")
+    story.edit(3, "The same.")
+    assert story.undo() == "the edit of message 3"
+    assert story.undo() == "the switch; main is active again"
+    assert story.undo() == "the edit of message 3"
+    assert story.messages()[3].entry.message.text == words
+
+
+def test_the_only_message_comes_back_before_what_a_client_added(memory: BlockingMemory) -> None:
+    story = memory.story("short")
+    story.add("user", "Once.")
+    story.delete(0)
+    story.add("user", "Later.")
+    assert story.undo() == "the deletion of message 0"
+    assert [one.entry.message.text for one in story.messages()] == ["Once.", "Later."]
+
+
+def test_a_renamed_branch_is_found_again(story: BlockingStory) -> None:
+    story.pin("Kept.")
+    story.branch("aside")
+    story.switch("aside")
+    story.switch("main")
+    story.rename_branch("aside", "what if")
+    assert story.undo() == "the switch; what if is active again"
+    assert story.branch_info().name == "what if"
+
+
+def test_a_decision_that_a_fold_went_past_is_not_said_to_be_undone(story: BlockingStory) -> None:
+    story.pin("Kept.")
+    story.set(["review=true"])
+    for number in range(12):
+        story.add("user", f"Wren told Maya of ship {number}.", name="Wren")
+    story.fold()
+    story.reject(story.pending()[0].id, "dull")
+    story.set(["review=false"])
+    story.fold()
+    before = [version.made.status for version in story.log()]
+    assert story.undo() == "the pin “Kept.”"
+    assert [version.made.status for version in story.log()] == before
+
+
+def test_a_message_is_taken_back_though_a_client_spoke_at_the_same_moment(
+    story: BlockingStory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = Store.append
+
+    async def append_late(store: Store, key: StoryKey, branch: str | None, drafts: Any, **named: Any) -> Any:
+        await append(store, key, branch, [Draft(message("user", "A client was first."))], at=named["at"])
+        return await append(store, key, branch, drafts, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "append", append_late)
+        story.add_drafts([Draft(message("user", "By hand."))], undoable=True)
+    assert story.undo() == "adding message 15"
+    assert story.messages()[-1].entry.message.text == "A client was first."

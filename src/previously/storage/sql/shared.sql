@@ -208,7 +208,7 @@ WHERE m.story = :story AND m.owner = :owner ORDER BY m.id
 SELECT b.name, m.old_head, m.new_head, m.at FROM move m JOIN branch b ON b.id = m.branch
 LEFT JOIN node o ON o.id = m.old_head AND o.owner = :owner
 LEFT JOIN node n ON n.id = m.new_head AND n.owner = :owner
-WHERE m.story = :story AND m.owner = :owner AND coalesce(n.hash, :root) = :new AND coalesce(o.hash, :root) = :old
+WHERE m.story = :story AND m.owner = :owner AND m.branch = :branch AND coalesce(n.hash, :root) = :new AND coalesce(o.hash, :root) = :old
 ORDER BY m.id DESC LIMIT 1
 
 -- name: insert_receipt

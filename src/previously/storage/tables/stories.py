@@ -116,9 +116,11 @@ class StoryTable:
         self._session.run("rename_branch", {"branch": branch.id, "name": new, "owner": key.owner})
         return BranchInfo(new, branch.head, branch.messages)
 
-    def move_between(self, key: StoryKey, old: bytes, new: bytes) -> Move | None:
-        """The newest move of a head from a node with one hash to one with the other; the root's stands for none."""
-        row = self._session.one("move_between", {**key.values, "old": old, "new": new, "root": ROOT_HASH})
+    def move_between(self, key: StoryKey, branch: BranchRow, old: bytes, new: bytes) -> Move | None:
+        """The newest move of a branch's head from a node with one hash to one with the other; the root's stands for
+        none. Other branches may have made the same move with messages of their own."""
+        values = {**key.values, "branch": branch.id, "old": old, "new": new, "root": ROOT_HASH}
+        row = self._session.one("move_between", values)
         return Move(*row) if row else None
 
     def moves(self, key: StoryKey) -> list[Move]:

@@ -82,10 +82,9 @@ class VersionTable:
             raise BadInput(f"This story has no version {ident}.")
         if Status.FORGOTTEN in (status, old.made.status):
             raise BadInput(f"Version {ident} was forgotten, or is to be: that is no status to give.")
-        if old.made.status in NEVER_IN_FORCE and status not in NEVER_IN_FORCE:
-            other = self._find_same_fold(key, old.made)
-            if other is not None:
-                raise BadInput(f"Version {ident} was not in force, and version {other.id} made in its place.")
+        other = self.find_rival(key, old, status)
+        if other is not None:
+            raise BadInput(f"Version {ident} was not in force, and version {other.id} made in its place.")
         new = restate(old, status, reason)
         values = {"version": ident, **key.values}
         self._session.run("set_status", {**values, "status": status.value, "reason": new.made.reason})
@@ -94,6 +93,11 @@ class VersionTable:
         if old.made.status not in IN_FORCE and status in IN_FORCE:
             self._cover.in_force(key, [self.get(key, one) for one in self._find_built_on(key, ident)])
         return new
+
+    def find_rival(self, key: StoryKey, version: Version, status: Status) -> Version | None:
+        """The version that was made in place of one, if that keeps it from being given a status."""
+        is_back = version.made.status in NEVER_IN_FORCE and status not in NEVER_IN_FORCE
+        return self._find_same_fold(key, version.made) if is_back else None
 
     def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
         """Make versions, and all that were built on them, firm no more."""
