@@ -17,6 +17,7 @@ BENCHMARKS = {
     "durability": None,
     "recap": "crd3",
     "survival": None,
+    "play": None,
     "exam": None,
     "cost": None,
     "tokens": None,

@@ -1,5 +1,6 @@
 """A chat that never forgets, with any OpenAI-compatible server. An empty line ends it; the next time it goes on.
 
+pip install openai
 python examples/chat_loop.py http://127.0.0.1:8080/v1 my-model
 """
 
@@ -27,4 +28,6 @@ async def chat(url: str, model: str, key: str = "none") -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit("Say where the model is and its name: chat_loop.py URL MODEL [KEY]")
     asyncio.run(chat(*sys.argv[1:]))

@@ -30,7 +30,8 @@ def build_site(place: Path = PLACE) -> Path:
     for name, text in (("commands.md", commands_page.render()), ("api.md", library_page.render())):
         (pages / "reference").mkdir(exist_ok=True)
         (pages / "reference" / name).write_text(text, "utf-8")
-    for page in (pages / "decisions").glob("*.md"):  # readable from where they are named, not found by search
+    notes = [*(pages / "decisions").glob("*.md"), *(pages / "trials").glob("*.md")]
+    for page in notes:  # readable from where they are named, not found by search
         page.write_text("---\nsearch:\n  exclude: true\n---\n\n" + page.read_text("utf-8"), "utf-8")
     (pages / "stylesheets").mkdir()
     shutil.copy(ROOT / "website" / "previously.css", pages / "stylesheets")

@@ -45,7 +45,7 @@ PRONOUNS = set("what who whom whose which how where when why whether all each ev
 PARALLEL_FOLDERS = ({"storage.sqlite", "storage.postgres"}, {"folds", "folds.builtin", "folds.checks"})
 """Folders whose modules have the same names on purpose: each holds its side of the same thing."""
 
-MAY_WAIT = ("app", "blocking", "cli", "demo", "models", "previously", "runtime", "server", "story", "testing")
+MAY_WAIT = ("app", "blocking", "cli", "demo", "models", "play", "previously", "runtime", "server", "story", "testing")
 """Packages in which code may be asynchronous. `storage` is not among them, but its drivers are."""
 
 MAY_WAIT_IN_STORAGE = re.compile(r"storage\.(store|database|sqlite|postgres)\b")

@@ -208,7 +208,7 @@ async def test_commands_are_answered_and_are_no_part_of_the_story(evening: Eveni
     # SillyTavern takes any line that begins with a slash for a command of its own.
     pinned = await page.send("!!pin The trunk smells of oranges.")
     helped = await page.send("!!help")
-    assert "oranges" in pinned and "//recap" in helped
+    assert "oranges" in pinned and "!!recap" in helped
     assert len(evening.storyteller.asked) == asked
     await page.send("Is it still here?")
     story = [text for text in await page.texts() if not text.startswith(("!!", "[Previously]"))]

@@ -33,8 +33,8 @@ def test_bodies_at_the_upstream_are_as_they_were() -> None:
 
 def test_every_command_is_among_them() -> None:
     run = {name_of(step) for step in (*READING, *CHANGING)}
-    # `try` shows what `demo` does, with another file.
-    assert set(_commands(typer.main.get_command(make_app()))) - run == {"serve", "help", "completion", "try"}
+    # `try` shows what `demo` does, with another file; `play` makes a story of its own and has its own tests.
+    assert set(_commands(typer.main.get_command(make_app()))) - run == {"serve", "help", "completion", "try", "play"}
 
 
 def test_a_difference_is_told_in_a_line() -> None:

@@ -50,7 +50,7 @@ def list_cast(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None
             console.print(output.one_line(f"- {fact.text}"), soft_wrap=True)
         if len(one.knowledge.facts) > FEW_FACTS:
             console.print(
-                f"  All of it: `previously cast show {output.one_line(story)} {output.one_line(one.name)}`.",
+                f"  All of it: `previously cast show {output.as_typed(story)} {output.as_typed(one.name)}`.",
                 soft_wrap=True,
             )
     if all(one.knowledge.is_empty for one in items):
@@ -186,7 +186,7 @@ def presence(
         return
     console = output.console()
     if not people and not absent:
-        add = f"`previously add {output.one_line(story)} --role user --name NAME TEXT`"
+        add = f"`previously add {output.as_typed(story)} --role user --name NAME TEXT`"
         console.print(f"Nobody in this story has a name yet: names come with messages ({add}).", soft_wrap=True)
         return
     console.print(f"There: {output.one_line(', '.join(present)) or 'nobody'}.", soft_wrap=True)

@@ -42,7 +42,7 @@ def list_chapters(
     for one in closed:
         print_chapter(one, full=full)
     if not closed:
-        close = f"`previously chapters add {output.one_line(story)} --title TITLE`"
+        close = f"`previously chapters add {output.as_typed(story)} --title TITLE`"
         output.console().print(
             f"No chapter of this story is closed yet: a fold closes them as the story goes on, or you do ({close}).",
             soft_wrap=True,
@@ -109,7 +109,8 @@ def print_text(name: str, text: MemoryText | None, span: Span | None = None) -> 
     by = f", by {text.made_by}{', stale' if text.stale else ''}" if text else ""
     by += f"; {', '.join(map(str, text.cuts))} told no more" if text and text.cuts else ""
     console.print(f"\n{name} ({covers}{by})", style="bold")
-    console.print(output.printable(text.text) if text else "Its recap waits to be folded.")
+    told = output.printable(text.text) or "Nothing is told there." if text else "Its recap waits to be folded."
+    console.print(told)
 
 
 def print_chapter(one: ChapterText, *, full: bool) -> None:

@@ -192,4 +192,4 @@ def _usage(error: Any) -> str:
     if sentence.startswith(("No such option", "Got unexpected")) and "--db" in sentence:
         return f"{sentence}; --db goes before the command."
     command = error.ctx.command_path if error.ctx else "previously"
-    return f"{sentence}; see `{command} --help`."
+    return f"{sentence} See `{command} --help`." if sentence.endswith("?") else f"{sentence}; see `{command} --help`."

@@ -57,9 +57,10 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         "branches": ("branches.app", "The branches of a story."),
         "books": ("books.app", "Sets of lore that any story can use."),
     },
-    "Agents and novels": {
+    "Agents, novels, games": {
         "compact": ("compact.compact", "Make an agent's conversation fit its window."),
         "analyze": ("scenes.analyze", "Analyse fragments of a novel, as the librarian does."),
+        "play": ("play.play", "Play a text game whose characters remember."),
     },
     "Upkeep": {
         "export": ("export.export", "Write a story to a file, for other programs or for people."),

@@ -68,7 +68,7 @@ def list_entries(
         console.print()
     parts = [f"{number:,} {status}" for status, number in counts.items() if number]
     if not parts:
-        name = output.one_line(story)
+        name = output.as_typed(story)
         by_hand = f"`previously lore add {name}`, or `previously books attach {name}` for a book"
         console.print(output.from_model(story, "There is no lore", by_hand), soft_wrap=True)
         return

@@ -10,6 +10,7 @@ import errno
 import io
 import json
 import os
+import shlex
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
@@ -147,7 +148,7 @@ def printable(text: str) -> str:
 
 def from_model(story: str, nothing: str, by_hand: str = "") -> str:
     """Say that something is not there, and who could bring it: a model, or a person with a command."""
-    asked = f"`previously fold {one_line(story)} --endpoint URL --model NAME`"
+    asked = f"`previously fold {as_typed(story)} --endpoint URL --model NAME`"
     yourself = f", or from you ({by_hand})" if by_hand else ""
     return f"{nothing} yet: that comes from a model ({asked}){yourself}."
 
@@ -155,6 +156,11 @@ def from_model(story: str, nothing: str, by_hand: str = "") -> str:
 def one_line(text: str) -> str:
     """The text as it can stand in a sentence."""
     return " ".join(printable(text).split())
+
+
+def as_typed(name: str) -> str:
+    """The name as it is typed in a command: in quotes where a shell would take it apart."""
+    return shlex.quote(one_line(name))
 
 
 def count_nouns(number: int, noun: str) -> str:

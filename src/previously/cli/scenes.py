@@ -41,7 +41,7 @@ def list_scenes(ctx: typer.Context, story: Story, as_json: AsJson = False) -> No
     for number, one in enumerate(notes, 1):
         _print_scene(number, one)
     if not notes:
-        ends = f"`previously scenes add {output.one_line(story)}` ends one"
+        ends = f"`previously scenes add {output.as_typed(story)}` ends one"
         console.print(f"No scene is noted yet; a fold notes those that are over, and {ends}.", soft_wrap=True)
 
 

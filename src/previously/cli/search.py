@@ -47,9 +47,9 @@ def search(
     for hit in hits:
         when = f", {hit.at}" if hit.at else ""
         hidden = ", hidden" if hit.hidden else ""
-        who = output.one_line(hit.speaker) if hit.speaker else "nobody"
+        who = f", {output.one_line(hit.speaker)}" if hit.speaker else ""
         console.print(
-            f"message {hit.position}, {who}{output.one_line(when)}{hidden}  (score {hit.score:.2f})", style="bold"
+            f"message {hit.position}{who}{output.one_line(when)}{hidden}  (score {hit.score:.2f})", style="bold"
         )
         console.print(_make_excerpt(hit))
         console.print()

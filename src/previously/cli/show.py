@@ -82,7 +82,7 @@ def show(
     if others:
         console.print(output.one_line(f"Other branches: {', '.join(others)}"))
     if not (recap or chapters):
-        console.print(f"\nNothing is folded yet. `previously fold {output.one_line(story)}` folds what is due.")
+        console.print(f"\nNothing is folded yet. `previously fold {output.as_typed(story)}` folds what is due.")
     if pins:
         console.print("\nPinned", style="bold")
         console.print("\n".join(f"  {pin.id}: {output.one_line(pin.text)}" for pin in pins))
@@ -130,7 +130,7 @@ def _print_beside(story: str, beside: Mapping[str, Any]) -> None:
         ("cast", output.count_nouns(len(beside["cast"]), "character") + " whose knowledge is kept"),
         ("wishes", f"{len(beside['wishes']):,} of the players' wishes"),
     ]
-    hints = [f"  {what}: `previously {command} {output.one_line(story)}`" for command, what in lines if what[0] != "0"]
+    hints = [f"  {what}: `previously {command} {output.as_typed(story)}`" for command, what in lines if what[0] != "0"]
     if hints:
         output.console().print("\nAlso kept", style="bold")
         output.console().print("\n".join(hints), soft_wrap=True)

@@ -28,7 +28,7 @@ def list_state(ctx: typer.Context, story: Story, as_json: AsJson = False) -> Non
         return
     if not listed:
         nothing = "Nothing is known of how things stand"
-        add = f"`previously state add {output.one_line(story)} LINE`"
+        add = f"`previously state add {output.as_typed(story)} LINE`"
         output.console().print(output.from_model(story, nothing, add), soft_wrap=True)
         return
     from previously.cli.terminal import make_table

@@ -38,7 +38,7 @@ def list_threads(ctx: typer.Context, story: Story, everything: All = False, as_j
         return
     if not listed:
         what = "No thread is known" if everything else "Nothing is known to be open"
-        sentence = output.from_model(story, what, f"`previously threads add {output.one_line(story)} TEXT`")
+        sentence = output.from_model(story, what, f"`previously threads add {output.as_typed(story)} TEXT`")
         output.console().print(
             sentence if _notes_threads(story, own) else f"{what}; {_explain_none(story)}.", soft_wrap=True
         )
@@ -177,7 +177,7 @@ def _notes_threads(story: str, own: Mapping[str, Any]) -> bool:
 
 
 def _explain_none(story: str) -> str:
-    name = output.one_line(story)
+    name = output.as_typed(story)
     return (
         f"this story notes none by itself: `previously set {name} scene_messages=24` has scenes noted with what they "
         "leave open, and `threads add` says what is"

@@ -36,7 +36,7 @@ def log(ctx: typer.Context, story: Story, verbose: Verbose = False, as_json: AsJ
         return
     console = output.console()
     if not versions:
-        console.print(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
+        console.print(f"Nothing is folded yet; `previously fold {output.as_typed(story)}` folds what is due.")
         return
     from previously.cli.terminal import make_table
 
@@ -220,7 +220,7 @@ def _blame_sentence(opened: BlockingStory, story: str, sentence: str, *, as_json
 
     console = output.console()
     if not found:
-        search = f"`previously search {output.one_line(story)} …`"
+        search = f"`previously search {output.as_typed(story)} …`"
         console.print(f"No memory says that: {output.one_line(sentence)} ({search} looks in the messages).")
     for one in found:
         brought = f", brought in by version {one.version}" if one.version is not None else ""
@@ -323,11 +323,11 @@ def _name_kind(version: Version) -> str:
 
 def _find_version(story: str, versions: list[Version], wanted: int | None) -> Version:
     if wanted is None:
-        raise BadInput(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
+        raise BadInput(f"Nothing is folded yet; `previously fold {output.as_typed(story)}` folds what is due.")
     for version in versions:
         if version.id == wanted:
             return version
-    raise BadInput(f"There is no version {wanted} here; `previously log {output.one_line(story)}` lists them.")
+    raise BadInput(f"There is no version {wanted} here; `previously log {output.as_typed(story)}` lists them.")
 
 
 def _find_before(versions: list[Version], newer: Version) -> Version:

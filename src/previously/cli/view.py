@@ -151,7 +151,7 @@ def _print_view(story: str, seen: View, *, explain: bool) -> None:
     else:
         console.print("\nNothing is left out.")
     if seen.fold_due:
-        console.print(f"A fold is due: `previously fold {output.one_line(story)}` makes room.")
+        console.print(f"A fold is due: `previously fold {output.as_typed(story)}` makes room.")
 
 
 def _print_report(seen: View) -> None:

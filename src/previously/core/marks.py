@@ -8,7 +8,8 @@ up what they had written. *Scene* ends a scene. *Lore*, *thread*, *held* and *wi
 of what is open, of how things stand and of what players asked for; *person*, that two names are one character's.
 *Left* and *entered* say who is not there, or there again, from the next message on. *Presence* says who was present at
 the messages behind it, up to its *presence end*. *Deed* says what a person did that is no mark by itself: an edit, a
-switch, a version put in force. It changes nothing; `undo` finds its way back by it.
+switch, a version put in force. It changes nothing; `undo` finds its way back by it. *Turn* holds what a person says of
+how a game stands after the turn that ends there.
 
 A mark may retire others, which are gone while it stands and back when it is taken back. So whatever a person does can
 be undone, on the branch where it was done.
@@ -81,6 +82,7 @@ class MarkKind(StrEnum):
     PRESENCE = "presence"
     PRESENCE_END = "presence end"
     DEED = "deed"
+    TURN = "turn"
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,8 @@ _NUMBERED = lazy_pattern(
     r"|第\s*[0-9０-９一二三四五六七八九十百]+\s*[章幕話话](?:[\s:：、].*)?",
     re.I,
 )
+_TITLE_LINE = lazy_pattern(r"[^\W_][^\n]{0,78}[^\s.!?…,;:\"”»。！？]")
+"""One line of at most 80 characters, as wide as a page, that no mark ends: a sentence has one."""
 _ROMAN = lazy_pattern(r"[ivxlc]+", re.I)
 
 
@@ -188,6 +190,8 @@ def find_heading(message: Message) -> Heading | None:
     title = (marked["title"] if marked else first).strip(" *_")
     if not title or not (marked or _is_numbered(title)):
         return None
+    if not marked and _TITLE_LINE.fullmatch(rest.strip()):  # "Chapter I", and below it "The Cyclone"
+        return Heading(rest.strip(), 0, alone=True)
     return Heading(title, len(marked["marks"]) if marked else 0, not rest.strip())
 
 

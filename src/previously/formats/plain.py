@@ -11,10 +11,13 @@ A line opens a message when it begins with a name, a colon and then a space or t
 
 A text is a script when at least one in twenty of its filled lines opens a message. Otherwise a stray "Rule One: never
 run" would swallow the chapters after it: then it is prose, and each paragraph is a message of its own.
+
+Front matter (title, author and the like between two lines of `---` at the top) is about the file and no part of it.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -37,6 +40,11 @@ _HEADINGS = frozenset(
     epilogue title author date time subject from to cc re fwd summary edit tldr source url link tags""".split()
 )
 _USERS = frozenset("user you me human player".split())
+_FRONT_LINE = lazy_pattern(r"\s*|\s*#.*|\s*- .*|\s+\S.*|[\w.-]+:(?:\s.*)?")
+_FRONT_KEY = lazy_pattern(r"(?:title|subtitle|authors?|date|created|tags|lang|language|description)\s*:", re.I)
+"""One of these stands in all front matter that is met; without one, the lines may be what somebody says."""
+_MOST_FRONT = 100
+"""Longer front matter is not looked for: what writing programs put there takes a few lines."""
 _SCRIPT = 20
 """A script has at least one opening line among so many: a long speech takes fewer, a stray heading stands alone."""
 
@@ -58,6 +66,8 @@ def read(document: Document, user: str | None = None) -> StorySource:
 def parse_messages(text: str, user: str | None = None) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a text, each with the number of its first line."""
     lines = _LINE_END.split(text)
+    front = _find_front_end(lines)
+    lines[:front] = [""] * front  # lines are still counted from the file's first
     users = _USERS if user is None else _USERS | {user.strip().casefold()}
     openings = _find_openings(lines, users)
     filled = sum(1 for line in lines if line.strip())
@@ -70,6 +80,18 @@ def parse_messages(text: str, user: str | None = None) -> Iterator[tuple[int, Me
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         name, rest = openings[start]
         yield start + 1, _make_message(name, _joined([rest, *lines[start + 1 : end]]), users)
+
+
+def _find_front_end(lines: list[str]) -> int:
+    """Return how many lines the front matter takes; 0 if there is none."""
+    if lines[0].rstrip() != "---":
+        return 0
+    for number, line in enumerate(lines[1:_MOST_FRONT], 1):
+        if line.rstrip() in ("---", "..."):
+            return number + 1 if any(map(_FRONT_KEY.match, lines[1:number])) else 0
+        if not _FRONT_LINE.fullmatch(line):
+            return 0
+    return 0
 
 
 def _find_openings(lines: list[str], users: frozenset[str]) -> dict[int, tuple[str, str]]:

@@ -31,7 +31,16 @@ from previously.models.server_facts import (
     is_schema_kept,
     read_model_names,
 )
-from previously.wire.model_call import RequestOptions, build_request, find_refused_option, parse_body, read_answer
+from previously.wire.model_call import (
+    RequestOptions,
+    build_request,
+    find_refused_option,
+    parse_body,
+    read_answer,
+    read_streamed,
+)
+from previously.wire.reasoning import split_reasoning
+from previously.wire.sse import ReplyReader
 
 if TYPE_CHECKING:
     import httpx
@@ -106,8 +115,36 @@ class OpenAICompatibleModel:
         sent = self._options
         body = build_request(request, self._model, sent)
         received = await self._call("POST", self._endpoint.join("chat/completions"), body, self._timeout_s)
+        return received if isinstance(received, ModelFailure) else self._read(received, request, sent)
+
+    async def ask_aloud(self, request: ModelRequest, told: Callable[[str], None]) -> ModelReply | ModelFailure:
+        """Ask by one HTTP request and tell the words as they come: `told` is given all of them each time, without
+        reasoning. A server that does not stream is told of when its answer is whole."""
+        reader = ReplyReader()
+
+        def hear(chunk: bytes) -> None:
+            reader.feed(chunk)
+            words = split_reasoning(reader.reply().choice().text)[1]
+            if words:
+                told(words)
+
+        sent = self._options
+        body = {**build_request(request, self._model, sent), "stream": True}
+        url = self._endpoint.join("chat/completions")
+        received = await self._call("POST", url, body, self._timeout_s, hear=hear)
         if isinstance(received, ModelFailure):
             return received
+        reply = reader.finish()
+        if received.status == 200 and reply.streamed and reply.whole:
+            return read_streamed(reply, request=request, model=self._model)
+        if received.status == 200 and reply.streamed and reply.error is None:
+            return ModelFailure(FailureKind.CONNECTION, "The answer broke off before it was whole.")
+        answer = self._read(received, request, sent)
+        if isinstance(answer, ModelReply):
+            told(answer.text)
+        return answer
+
+    def _read(self, received: _Received, request: ModelRequest, sent: RequestOptions) -> ModelReply | ModelFailure:
         answer = read_answer(
             received.status,
             received.headers,
@@ -203,7 +240,14 @@ class OpenAICompatibleModel:
         return self._own
 
     async def _call(
-        self, method: str, url: str, body: object, timeout_s: float, *, shows_key: bool = True
+        self,
+        method: str,
+        url: str,
+        body: object,
+        timeout_s: float,
+        *,
+        shows_key: bool = True,
+        hear: Callable[[bytes], None] | None = None,
     ) -> _Received | ModelFailure:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "previously"}
         if self._key and shows_key:
@@ -229,6 +273,8 @@ class OpenAICompatibleModel:
                 received = bytearray()
                 async for chunk in response.aiter_bytes():
                     received += chunk
+                    if hear and response.status_code == 200:
+                        hear(chunk)
                     if len(received) > MAX_ANSWER_BYTES:
                         reason = f"The server's answer is larger than {MAX_ANSWER_BYTES // 2**20} MB."
                         return ModelFailure(FailureKind.UNREADABLE, reason)

@@ -55,6 +55,15 @@ def find_due(
             return due
 
 
+def find_cast_due(
+    snapshot: Snapshot, look: Look, states: States, presences: Presences
+) -> tuple[Prepared, ...] | NotDue:
+    """Return the updates of what characters know, all at once, whatever else is due."""
+    look = replace(look, rules=resolve_tail(snapshot, look.rules))
+    together = NotePlan(snapshot, look, states, presences).plan_cast()
+    return tuple(prepare(snapshot, step) for step in together.steps) if together else NotDue("nobody learnt anything")
+
+
 def _find_text_due(snapshot: Snapshot, look: Look, states: States) -> Step | Boundary | NotDue:
     """Return the next fold of the timeline, or the end of a chapter."""
     reader = PlanReader(snapshot, look)

@@ -100,13 +100,17 @@ class NotePlan:
         note = self._analyses(seen, shared=shared) or self._scene(seen, shared=shared)
         if note:
             return note
-        if not self._look.quotes:  # else what is learnt waits for a model, rather than being taken for noted
-            people = self._states.reduce(seen, self._rules).people
-            steps = CastPlan(self._snapshot, self._look, self._presence)
-            cast = steps.plan_next(seen, people)
-            if cast:
-                return cast
-        return self._state(seen)
+        return self._cast(seen) or self._state(seen)
+
+    def plan_cast(self) -> Together | None:
+        """Return the updates of what characters know, and nothing else that is due."""
+        return self._cast(walk(self._snapshot, self._rules, firm=self._look.anew)) if self._snapshot.messages else None
+
+    def _cast(self, seen: Walk) -> Together | None:
+        if self._look.quotes:
+            return None  # what is learnt waits for a model, rather than being taken for noted
+        people = self._states.reduce(seen, self._rules).people
+        return CastPlan(self._snapshot, self._look, self._presence).plan_next(seen, people)
 
     def _analyses(self, seen: Walk, *, shared: bool) -> Step | Together | None:
         """Return the oldest fragment without its analysis; where nothing before it is read, several at the same

@@ -42,7 +42,8 @@ _NEAR = 80
 """Characters at the beginning of a text that hold its mark, a name before it included. They are looked at first, since
 most texts have none."""
 
-_COMMAND = lazy_pattern(rf"{_NAMED}(?://|!!)\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
+_COMMAND = lazy_pattern(rf"{_NAMED}(//|!!)\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
+_TOLD = lazy_pattern(rf"(?<![^\s`])//(?=(?:{'|'.join(COMMANDS)})\b)")
 _ANSWER = lazy_pattern(rf"{_NAMED}{re.escape(MARK)}")
 
 
@@ -52,6 +53,13 @@ class Command:
 
     name: str
     argument: str = ""
+    mark: str = "//"
+    """The sign it was given with."""
+
+    def tell(self, words: str) -> str:
+        """Return an answer that names commands as this one was given: a client that keeps slashes to itself would
+        not send the others."""
+        return words if self.mark == "//" else _TOLD.sub(self.mark, words)
 
 
 def parse_command(text: str) -> Command | None:
@@ -59,9 +67,9 @@ def parse_command(text: str) -> Command | None:
     if "//" not in text[:_NEAR] and "!!" not in text[:_NEAR]:
         return None
     match = _COMMAND.fullmatch(text)
-    if match is None or match.group(1).lower() not in COMMANDS:
+    if match is None or match.group(2).lower() not in COMMANDS:
         return None
-    return Command(match.group(1).lower(), (match.group(2) or "").strip())
+    return Command(match.group(2).lower(), (match.group(3) or "").strip(), match.group(1))
 
 
 def find_command_messages(messages: Sequence[Message]) -> frozenset[int]:

@@ -26,9 +26,8 @@ from previously.runtime.clock import time_at
 from previously.runtime.whole_stories import Backup, NameTaken, Whole, WholeStories
 from previously.storage.copy import THIS_FILE
 from previously.storage.spool import Spool
-from previously.storage.store import StoryInfo
+from previously.storage.store import Damaged, StoryInfo
 from previously.storage.story_file import read_story_lines, write_story_lines
-from previously.storage.tables.damage import Damaged
 
 T = TypeVar("T")
 

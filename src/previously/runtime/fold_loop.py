@@ -20,7 +20,7 @@ from previously.folds.checks import Refused
 from previously.folds.fold import Amends, Fold
 from previously.folds.recap import FoldRules, NotDue
 from previously.memory.state import States
-from previously.plan.due import Prepared, find_due, prepare
+from previously.plan.due import Prepared, find_cast_due, find_due, prepare
 from previously.plan.notes import plan_analyses
 from previously.plan.residue import find_outdated_states, find_tainted
 from previously.plan.step import Look, Step, Written
@@ -85,6 +85,23 @@ class _Loop:
         finally:
             await self._ledger.give_lease()
 
+    async def run_cast(self) -> FoldReport:
+        """Bring what characters know up to date, all at the same time, and nothing else."""
+        try:
+            if not await self._ledger.take_lease():
+                return self._report(OTHERS)
+            look = self._make_look(self._anew and await self._writer.ready(), pressed=False)
+            due = await self._ledger.read(
+                lambda snapshot: find_cast_due(snapshot, look, self._states, self._ledger.presences)
+            )
+            if isinstance(due, NotDue):
+                return self._report(due.reason)
+            async with renew_lease(self._ledger):
+                await self._perform_together(due)
+            return self._report("all that was witnessed is told")
+        finally:
+            await self._ledger.give_lease()
+
     async def make(self, steps: Sequence[Step]) -> FoldReport:
         """Make these folds, one after the other, due or not."""
         try:
@@ -106,13 +123,16 @@ class _Loop:
         return self._drop_rounds(due), messages
 
     async def _look(self, anew: bool, *, pressed: bool) -> tuple[Sequence[Prepared] | Boundary | NotDue, int]:
-        quotes = self._writer.made_by == "builtin"
-        look = Look(self._rules, self._writer.amends, anew, pressed, self._failed, quotes)
+        look = self._make_look(anew, pressed=pressed)
 
         def find(snapshot: Snapshot) -> tuple[Sequence[Prepared] | Boundary | NotDue, int]:
             return find_due(snapshot, look, self._states, self._ledger.presences), snapshot.messages
 
         return await self._ledger.read(find)
+
+    def _make_look(self, anew: bool, *, pressed: bool) -> Look:
+        quotes = self._writer.made_by == "builtin"
+        return Look(self._rules, self._writer.amends, anew, pressed, self._failed, quotes)
 
     def _drop_rounds(self, due: Sequence[Prepared] | Boundary | NotDue) -> Sequence[Prepared] | Boundary | NotDue:
         """Return what there is to do, but for what was done again and again without getting on."""
@@ -204,6 +224,11 @@ async def fold(
     """Fold all that is due on the active branch, oldest first. `fresh` takes no answer that was kept."""
     loop = _Loop(StoryLedger(store, key), writer, rules, fresh=fresh)
     return await loop.run(pressed, once=once, progress=progress)
+
+
+async def fold_cast(store: Store, key: StoryKey, writer: MemoryWriter, rules: FoldRules) -> FoldReport:
+    """Tell each character what they have witnessed since, all at the same time. What else is due waits for `fold`."""
+    return await _Loop(StoryLedger(store, key), writer, rules).run_cast()
 
 
 async def plan_folds(

@@ -85,7 +85,7 @@ class Commands:
             words = str(error)
         except TimeoutError:
             words = "Memory is busy; ask again in a moment."
-        return f"{MARK} {words}"
+        return f"{MARK} {command.tell(words)}"
 
     async def _answer(self, owner: str, command: Command, request: ClientRequest, model: str, key: str | None) -> str:
         if command.name == "help":

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from previously.recall.vectors import WordTable
     from previously.storage.findings import Collected, Findings, Told, Verified
 
-__all__ = ["MAIN", "NO_NODE", "BranchInfo", "Forgotten", "Move", "Store", "StoryInfo", "StoryKey", "Traces"]
+__all__ = ["MAIN", "NO_NODE", "BranchInfo", "Damaged", "Forgotten", "Move", "Store", "StoryInfo", "StoryKey", "Traces"]
 
 T = TypeVar("T")
 

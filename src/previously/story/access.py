@@ -44,10 +44,12 @@ class StoryChange:
         seen: bytes = b"",
         of: int = 0,
         instead_of: Sequence[Mark] = (),
+        made_by: str = PERSON,
     ) -> Mark:
-        """Put a person's mark in place of others. What begins behind one of them at the same place goes on."""
+        """Put a mark in place of others, a person's if nobody else is named. What begins behind one of them at the
+        same place goes on."""
         same = [mark.origin for mark in instead_of if mark.kind is kind and mark.position == position]
-        mark = Mark(0, same[-1] if same else 0, kind, position, text, PERSON, time_at(), seen, of)
+        mark = Mark(0, same[-1] if same else 0, kind, position, text, made_by, time_at(), seen, of)
         branch = self.tables.branch(self.key, self.snapshot.branch)
         return self.tables.marks.add(self.key, branch, mark, [mark.id for mark in instead_of])
 

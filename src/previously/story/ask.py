@@ -212,7 +212,8 @@ def _make_answer(fold: AskFold, reply: MemoryReply, sources: tuple[Evidence, ...
         verdict = fold.judge_text(text)
         text, reason = ("", verdict.reason) if isinstance(verdict, Refused) else (verdict.text, "")
     if reply.status is Status.REFUSED or not text:
-        return Answer(fold.question, Verdict.SOURCES, "", reason or "it is empty", sources, reply.model, calls)
+        fault = reason.partition("; put ")[0]  # the rest tells the model how to write it
+        return Answer(fold.question, Verdict.SOURCES, "", fault or "it is empty", sources, reply.model, calls)
     if text == NOT_SAID:
         return Answer(fold.question, Verdict.NOT_SAID, NOT_SAID, "", sources, reply.model, calls)
     return Answer(fold.question, Verdict.ANSWERED, text, "", sources, reply.model, calls)

@@ -96,6 +96,7 @@ _MARKS = {
     MarkKind.LEFT: "that {text} left",
     MarkKind.ENTERED: "that {text} came back",
     MarkKind.PRESENCE: "who was present at {span}",
+    MarkKind.TURN: "what you said of how the game stands",
 }
 """The marks that a person makes, in words; those without words hold a record."""
 

@@ -6,10 +6,12 @@ text by hand is also a version, so that the log, `diff` and `undo` know it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from previously.core.cast import MOST_FACTS, Fact, Knowledge, cut_line, parse_knowledge
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind
@@ -21,6 +23,7 @@ from previously.folds.boundary import OPENING_MESSAGES, find_opening
 from previously.folds.prompts.templates import render_message
 from previously.folds.recap import FoldRules
 from previously.memory.in_force import ChapterText, InForce, MemoryText, join_texts
+from previously.memory.known import KnownReader, cast_scope
 from previously.memory.notes import resolve_tail
 from previously.runtime.clock import time_at
 from previously.story.access import PERSON, StoryAccess, StoryChange
@@ -115,6 +118,10 @@ class MemoryEdits:
         'The ferry sank, and nobody drowned.'
         """
         await self._access.change(lambda change: write_text(change, what, text))
+
+    async def write_knowledge(self, name: str, summary: str, facts: Sequence[str]) -> None:
+        """Put a person's words in place of what a character knows. The next update of theirs goes on from them."""
+        await self._access.change(lambda change: _write_knowledge(change, name, summary, facts))
 
     async def lock(self, what: str) -> None:
         """Keep a text as it stands, as if a person had written it."""
@@ -315,6 +322,46 @@ def _find_place(snapshot: Snapshot, rules: FoldRules, name: TextName) -> _Place:
     backbone = in_force.backbone(closed[-1].last)
     reached = backbone[-1].span.last if backbone else -1
     return _Place(STORY_SCOPE, 0, reached if reached in [one.last for one in closed] else closed[-1].last, marks)
+
+
+def _write_knowledge(change: StoryChange, name: str, summary: str, facts: Sequence[str]) -> None:
+    """Keep what a person says that a character knows: as a link of its own behind what was known, or in place of it."""
+    snapshot = change.snapshot
+    presence = KnownReader().read_presence(snapshot, change.rules)
+    if not presence.has(name):
+        raise BadInput(f"Nobody has heard of {name!r} in this story.")
+    scope, end = cast_scope(name, presence), snapshot.messages - 1
+    live = snapshot.live(Kind.CAST, scope)
+    before, first = (live.version.id, live.span.last + 1) if live else (None, 0)
+    replaced = None
+    if live and live.span.last == end:
+        before, first, replaced = live.version.made.before, live.span.first, live.version.id
+    earlier = snapshot.version(before) if before else None
+    known = {fact.text: fact for fact in parse_knowledge(live.version.made.text).facts} if live else {}
+    lines = [cut_line(fact) for fact in facts if fact.strip()]
+    if len(lines) > MOST_FACTS:
+        raise BadInput(f"A character keeps at most {MOST_FACTS} facts; these are {len(lines)}.")
+    told = Knowledge(" ".join(summary.split()), tuple(known.get(line) or Fact(line, end) for line in lines))
+    run = snapshot.path(first, end)
+    change.tables.versions.commit(
+        change.key,
+        NewVersion(
+            kind=Kind.CAST,
+            scope=scope,
+            span=Span(first, end),
+            key=span_key(item.entry.digest for item in run),
+            before=before,
+            text=json.dumps(told.as_json(), ensure_ascii=False),
+            carry=presence.digest(name, end),
+            status=Status.COMMITTED,
+            made_by=PERSON,
+            reason="written by a person",
+            at=time_at(),
+            replaces=replaced,
+            anchor=run[-1].node,
+            reach=len(run) + (earlier.made.reach if earlier else 0),
+        ),
+    )
 
 
 def _find_chapter(closed: Sequence[Chapter], number: int) -> Chapter:

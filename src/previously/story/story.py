@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from inspect import getmembers, iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from previously.memory.notes import list_note_ids
-from previously.runtime.fold_loop import Progress, analyse, fold, plan_folds
+from previously.runtime.fold_loop import Progress, analyse, fold, fold_cast, plan_folds
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.fold_tasks import FoldTasks
 from previously.runtime.retry import retry_when_moved
@@ -31,6 +32,7 @@ from previously.story.presence import PresenceEdits
 from previously.story.sources import Sources
 from previously.story.threads_state import ThreadsState
 from previously.story.transcript import Transcript
+from previously.story.turns import Turns
 from previously.story.views import StoryViews
 from previously.view.view import View
 
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         PresenceEdits,
         LoreEdits,
         ThreadsState,
+        Turns,
         StoryExport,
     ):
         """The parts as type checkers see them: a story has every public method of each."""
@@ -98,6 +101,7 @@ class Story(_Parts):
         self._sources = Sources(self._access)
         self._lore = LoreEdits(self._access)
         self._state = ThreadsState(self._access)
+        self._turns = Turns(self._access)
         self._questions = Questions(self._access, writer)
         self._export = StoryExport(self._access, info.name, self._transcript, self._texts, self._lore, self._state)
 
@@ -124,9 +128,19 @@ class Story(_Parts):
 
         return settings.put_in_force(await self._access.store.write(key, write))
 
-    async def fold(self, *, once: bool = False, progress: Progress | None = None, fresh: bool = False) -> FoldReport:
+    async def fold(
+        self,
+        *,
+        once: bool = False,
+        progress: Progress | None = None,
+        fresh: bool = False,
+        cast: bool = True,
+        pressed: bool = False,
+    ) -> FoldReport:
         """Fold all that is due, or with `once` at most one span. With `fresh`, no answer that a model gave to the very
-        same question before is taken again.
+        same question before is taken again. With `cast` False, what characters know waits for `fold_cast`. With
+        `pressed`, as if the chat's view had no room for what is not folded: say so where another reader's has none
+        (`View.fold_due`).
 
         >>> from previously import BlockingMemory, Settings
         >>> with BlockingMemory(":memory:", settings=Settings(tail_messages=1, fold_messages=2)) as memory:
@@ -137,10 +151,15 @@ class Story(_Parts):
         >>> [(fold.kind.value, fold.span.first, fold.span.last) for fold in report.folds], report.calls
         ([('recap', 0, 1)], 0)
         """
+        rules = self._access.rules if cast else replace(self._access.rules, cast="off")
         return await fold(
-            self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
-            once=once, progress=progress, fresh=fresh,
+            self._access.store, self._access.key, self._writer, rules,
+            pressed=_is_pressed if pressed else self._views.is_pressed, once=once, progress=progress, fresh=fresh,
         )  # fmt: skip
+
+    async def fold_cast(self) -> FoldReport:
+        """Tell each character what they have witnessed since, all at the same time; all else that is due waits."""
+        return await fold_cast(self._access.store, self._access.key, self._writer, self._access.rules)
 
     def fold_soon(self) -> None:
         """Fold all that is due in the background, while the program goes on. To call it again at any time is cheap: a
@@ -197,6 +216,10 @@ class Story(_Parts):
         )
 
 
+async def _is_pressed() -> bool:
+    return True
+
+
 PARTS: Mapping[str, type] = {
     "_transcript": Transcript,
     "_views": StoryViews,
@@ -208,6 +231,7 @@ PARTS: Mapping[str, type] = {
     "_presence": PresenceEdits,
     "_lore": LoreEdits,
     "_state": ThreadsState,
+    "_turns": Turns,
     "_export": StoryExport,
 }
 """The parts of a story by the attributes that hold them. Their public async methods are the story's own."""

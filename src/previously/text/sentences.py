@@ -21,6 +21,12 @@ LONGEST_WORDS = 48
 LONGEST_TOKEN = 80
 """Longer runs without a space are keys, links or noise; nobody retells them."""
 
+LEAST_WRAPPED = 50
+"""A shorter line was not broken for want of room: verse, signs and lists have such lines."""
+
+MOST_WRAPPED = 100
+"""Nobody wraps a page wider than this by hand; a longer line is a paragraph of its own."""
+
 QUOTED = lazy_pattern('"[^"]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」|『[^『』]*』')
 """A quotation with its marks. Each alternative stops at the next opening mark, which keeps the search linear."""
 
@@ -54,6 +60,8 @@ _SPACES = lazy_pattern(r"[^\S\n]+")
 _NO_SPACE = lazy_pattern(r"\S")
 _LINES = lazy_pattern(r"\s*\n\s*")
 _SOFT_BREAK = lazy_pattern(r"(?<=[^\s.!?…。！？\"”*:])\n(?=[^\W\d_A-Z])")
+_OPEN_LINE = lazy_pattern(r"[^\s.!?…。！？\"”*:]$")
+_FIRST_WORD = lazy_pattern(r"[^\W\d_]\S*")
 _CLAUSE = lazy_pattern(
     r"[;,、，；:]\s*|\s+[—–-]+\s+|\s+(?=(?:and|but|so|because|while|then|which|und|aber|mais|pero)\s)"
 )
@@ -82,6 +90,22 @@ def _may_hold_markup(line: str) -> bool:
 def join_lines(text: str) -> str:
     """Hard-wrapped lines joined again: a line end in the middle of a sentence is a space."""
     return _SOFT_BREAK.sub(" ", text) if "\n" in text else text
+
+
+def join_full_lines(text: str) -> str:
+    """Lines of a hard-wrapped page joined again before a capital, too: "get back to / Kansas".
+
+    Such a line has no end mark, is as long as lines of a page are, and had no room for the next word.
+    """
+    lines = text.split("\n")
+    width = max(map(len, lines))
+    joined = [lines[0]]
+    for before, line in pairwise(lines):
+        word = _FIRST_WORD.match(line)
+        is_full = LEAST_WRAPPED <= len(before) <= MOST_WRAPPED and _OPEN_LINE.search(before) is not None
+        is_wrapped = is_full and word is not None and len(before) + 1 + len(word[0]) > width
+        joined.append(f" {line}" if is_wrapped else f"\n{line}")
+    return "".join(joined)
 
 
 def split_sentences(text: str) -> list[str]:

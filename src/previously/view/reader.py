@@ -52,8 +52,11 @@ SHARES: Mapping[Section, Share] = {
 GAME_SHARES: Mapping[Section, Share] = {
     **SHARES,
     Section.TAIL: Share(0, make_row(60)),
-    Section.RECAP: Share(1, make_row(10), floor=(100, 100, 100), ceiling=make_row(15)),
-    Section.CHAPTERS: Share(3, make_row(5), floor=(50, 50, 50), ceiling=make_row(10)),
+    # 100 words are asked for and take about 170 tokens, a quarter of the 700 that a narrator's prompt leaves. With less
+    # it was cut to its first and last sentence.
+    Section.RECAP: Share(1, make_row(10), floor=(500, 500, 500), ceiling=make_row(30)),
+    # One chapter in short is 85 tokens.
+    Section.CHAPTERS: Share(3, make_row(5), floor=(250, 250, 250), ceiling=make_row(15)),
     Section.BACKBONE: Share(4, make_row(10), ceiling=make_row(15)),
     Section.EPISODES: Share(5, make_row(0), ceiling=make_row(0)),
     Section.THREADS: Share(6, make_row(5), ceiling=make_row(8)),

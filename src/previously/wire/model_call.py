@@ -128,6 +128,11 @@ def read_answer(
             return ModelFailure(FailureKind.UNREADABLE, "The server's answer holds no message.")
 
 
+def read_streamed(reply: Reply, *, request: ModelRequest, model: str) -> ModelReply | ModelFailure:
+    """Return what a stream came to, once it is whole."""
+    return _judge_choice(reply, request=request, model=model)
+
+
 def _drop_page(payload: object) -> object:
     """Return an error body without what is meant for a browser: pages say nothing, and may say it at length."""
     return "" if isinstance(payload, str) and payload.lstrip()[:1] == "<" else payload

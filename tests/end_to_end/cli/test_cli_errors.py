@@ -36,6 +36,10 @@ def test_unknown_story(tale: Cli, arguments: tuple[str, ...]) -> None:
     assert tale.stories() == ["tale"]
 
 
+def test_a_slip_of_the_pen_is_answered_in_whole_sentences(cli: Cli) -> None:
+    assert cli.fails(2, "shwo", "tale").endswith("Did you mean 'show'? See `previously --help`.")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

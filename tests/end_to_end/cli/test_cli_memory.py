@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.end_to_end.cli.running import Cli
@@ -59,6 +61,27 @@ def test_fold_for_people(long: Cli) -> None:
     assert ran.out.splitlines()[0].startswith("Messages 0-59 folded into the recap (60 messages)")
     assert "2 folds made, 0 model calls" in ran.out
     assert long("fold", "tale").out.startswith("Nothing was folded: 8 of 60 messages")
+
+
+def test_a_manuscript_for_people(cli: Cli, tmp_path: Path) -> None:
+    book = tmp_path / "book.md"
+    told = (
+        "Ines came to Lethen with one trunk.",
+        "Thorne wrote her down as a teacher.",
+        "She told him so.",
+        "It rained.",
+    )
+    chapters = (f"## {name}\n\n" + "\n\n".join(told) for name in ("The Ferry", "The Ledger"))
+    book.write_text("---\ntitle: Salt\n---\n\n# Salt\n\n" + "\n\n".join(chapters), encoding="utf-8")
+    assert cli("import", book, "--story", "salt").out.startswith("salt: 11 added")
+    cli("set", "salt", "preset=novel")
+    cli("fold", "salt")
+    shown = cli("show", "salt").out
+    assert "Chapter 1, The Ferry" in shown and "title: Salt" not in shown
+    assert "by librarian)\nNothing is told there." in shown, (
+        "the open chapter has a heading and what is not applied yet"
+    )
+    assert cli("search", "salt", "one trunk", "--top", 1).out.startswith("message 2  (score ")
 
 
 def test_view_keeps_its_shape_and_its_budget(long: Cli) -> None:
@@ -138,6 +161,17 @@ def test_show(long: Cli) -> None:
     assert "Recap (messages 0-119, by builtin)" in people
     assert "Other branches: other (140)" in people
     assert "139  Orla:" in people
+
+
+def test_a_command_that_is_named_can_be_typed_as_it_stands(cli: Cli) -> None:
+    cli.tell("Ottoline 2026-11-17 05:19")
+    for command in ("show", "log", "threads"):
+        assert "'Ottoline 2026-11-17 05:19'" in " ".join(cli(command, "Ottoline 2026-11-17 05:19").out.split())
+
+
+def test_a_message_without_a_name_is_found_without_one(cli: Cli) -> None:
+    cli("add", "tale", "--role", "assistant", "--text", "Done: src/quay.py.")
+    assert cli("search", "tale", "quay").out.startswith("message 0  (score")
 
 
 def test_log(long: Cli) -> None:

@@ -33,7 +33,7 @@ async def test_an_answer_that_cannot_be_shown_leaves_the_sources(rig: Rig) -> No
     talk = Talk(rig, "refused")
     await talk.ask(KEY.format("refused"))
     answer = (await talk.ask("//ask Where is the brass key?")).json()["choices"][0]["message"]["content"]
-    assert "could not be shown: wrong shape: it names no source" in answer
+    assert "could not be shown: wrong shape: it names no source.\n" in answer, "no word about how to write it"
     assert f"- [1] message 0: {KEY.format('refused')}" in answer
 
 

@@ -259,7 +259,9 @@ async def test_commands_are_answered_wherever_clients_put_what_steers_the_model(
     await rig.ask("s You are Odalys.", "a Late.", "u Yes, and wet.")
     asked = len(rig.upstream.requests)
     answer = await rig.ask("s You are Odalys.", "a Late.", "u Yes, and wet.", "a Sit.", last, *behind)
-    assert answer.json()["choices"][0]["message"]["content"].startswith("[Previously]")
+    words = answer.json()["choices"][0]["message"]["content"]
+    assert words.startswith("[Previously]")
+    assert ("`!!recap`" in words, "`//recap`" in words) == ("!!" in last, "!!" not in last)
     assert len(rig.upstream.requests) == asked
 
 

@@ -186,8 +186,29 @@ class Histories(RuleBasedStateMachine):
         self.both(lambda story: tried(lambda: story.lock(what) if locking else story.unlock(what)))
 
     @rule()
+    def take_back(self) -> None:
+        self.both(lambda story: tried(lambda: story.take_back().made.text))
+
+    @rule()
     def undo(self) -> None:
+        """Take back what was done last, whatever it was: what each branch then shows is read back, since a switch, an
+        edit, hiding and a choice are all deeds."""
         self.both(lambda story: tried(story.undo))
+        self.active = self.both(lambda story: story.branch_info().name)
+        assert set(self.branches) == set(self.both(lambda story: [branch.name for branch in story.branches()]))
+        for name in self.branches:
+            self.branches[name] = [
+                (item.entry.message.text, item.entry.attributes.hidden) for item in self.read_path(name)
+            ]
+
+    def read_path(self, name: str) -> list[OnPath]:
+        """Return the path of a branch without switching to it, which would be a deed."""
+        first, second = (
+            memory._runner.run(read_branch(front._inner, name, 1_000_000))[0]
+            for memory, front in zip(self.memories, self.stories, strict=True)
+        )
+        assert [item.entry.digest for item in first] == [item.entry.digest for item in second]
+        return first
 
     @rule(version=st.integers(1, 40))
     def restore(self, version: int) -> None:

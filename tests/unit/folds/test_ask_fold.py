@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ SOURCES = (
     AskedSource("message 12, Odalys", "I hid the ledger under the third stair. It cost me forty crowns."),
     AskedSource("lore Grim, message 3", "A barkeeper in Lethen with one eye."),
 )
+GOLDEN = Path(__file__).parent / "golden" / "ask.txt"
 FOLD = AskFold("Who has the brass key now, and from whom did she get it in the end?", SOURCES)
 
 
@@ -99,6 +102,11 @@ def test_the_request_holds_numbered_sources_and_defused_tags() -> None:
     assert request.user.count("</sources>") == request.user.count("</question>") == 1
     assert request.user.endswith("Once more.")
     assert NOT_SAID in request.system
+
+
+def test_the_question_is_the_golden_one() -> None:
+    asked = FOLD.build(load_prompt("ask"), "Your last answer could not be used: it names no source.")
+    assert f"{asked.system}\n=== user ===\n{asked.user}\n" == GOLDEN.read_text("utf-8")
 
 
 def test_numbers_of_sources() -> None:

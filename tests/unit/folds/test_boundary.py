@@ -104,6 +104,12 @@ def test_the_same_heading_again_is_the_same_chapter() -> None:
     assert find_boundary(find_opening(told), Grown(0, 0), told) is None
 
 
+def test_a_title_may_stand_below_the_number() -> None:
+    assert find_heading(message("assistant", "Chapter I\nThe Cyclone")) == Heading("The Cyclone", 0, alone=True)
+    for told in ("Chapter I\nRain fell.", "Chapter I\nRain fell\non the mill"):
+        assert find_heading(message("assistant", told)) == Heading("Chapter I", 0, alone=False)
+
+
 def test_a_paragraph_is_no_heading() -> None:
     assert find_heading(message("assistant", f"# {'word ' * 60}")) is None
     assert find_heading(message("assistant", "")) is None

@@ -107,6 +107,20 @@ def test_a_stray_name_line_does_not_make_a_novel_a_script() -> None:
     assert [text for _, _, text in told("\n\n".join(paragraphs))] == paragraphs
 
 
+def test_front_matter_is_about_the_file() -> None:
+    front = "---\ntitle: Vesper Rock\ntags:\n  - novel\n---\n"
+    assert told(f"{front}\n# One\n\nIt rained.") == [("assistant", None, "# One"), ("assistant", None, "It rained.")]
+    assert [line for line, _ in parse_messages(f"{front}# One")] == [6]
+    assert told(f"{front}Maya: We are late.") == [("assistant", "Maya", "We are late.")]
+
+
+@pytest.mark.parametrize(
+    "text", ["---\nMaya: hi\nBen: no\n---\nMaya: so.", "---\n\nIt rained.\n\n---", "---\ntitle: a", "---"]
+)
+def test_other_lines_of_dashes_are_words_of_the_story(text: str) -> None:
+    assert "\n".join(message.text for _, message in parse_messages(text)).count("---") == text.count("---")
+
+
 def test_every_message_knows_its_first_line() -> None:
     assert [line for line, _ in parse_messages("intro\n\nMaya: a\nb\nBen: c")] == [1, 3, 5]
     assert [line for line, _ in parse_messages("one\n\n\ntwo\nthree\n\nfour")] == [1, 4, 7]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import logging
 import sys
 import traceback
@@ -51,6 +52,44 @@ async def test_an_answer() -> None:
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.json["messages"][1]["content"] == PROMPT
     assert "tools" not in request.json
+
+
+def stream(*deltas: str, end: str = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n') -> bytes:
+    lines = [json.dumps({"choices": [{"index": 0, "delta": {"content": delta}}]}) for delta in deltas]
+    return "".join([*(f"data: {line}\n\n" for line in lines), end]).encode()
+
+
+async def aloud(play: Play) -> tuple[ModelReply | ModelFailure, list[str], Any]:
+    told: list[str] = []
+    async with ScriptedServer(play) as server:
+        model = OpenAICompatibleModel(server.url, "small", KEY, timeout_s=30.0)
+        reply = await model.ask_aloud(REQUEST, told.append)
+        await model.close()
+    return reply, told, server.requests[0].json
+
+
+async def test_words_are_told_as_they_come() -> None:
+    reply, told, body = await aloud(chunked(stream("<think>hm</think>"), stream("It ", end=""), stream("rained.")))
+    assert isinstance(reply, ModelReply)
+    assert (reply.text, reply.reasoning, reply.finish_reason) == ("It rained.", "hm", "stop")
+    assert told[-1].strip() == "It rained." and not any("hm" in words for words in told)
+    assert body["stream"] is True
+
+
+async def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
+    reply, told, _ = await aloud(answer(200, chat("It rained.")))
+    assert isinstance(reply, ModelReply) and reply.text == "It rained."
+    assert told[-1:] == ["It rained."]
+
+
+async def test_a_stream_that_breaks_off_is_a_failure() -> None:
+    reply, _, _ = await aloud(chunked(stream("It ", end="")))
+    assert isinstance(reply, ModelFailure) and reply.kind is KIND.CONNECTION
+
+
+async def test_a_refused_stream_is_a_failure_like_any_other() -> None:
+    reply, told, _ = await aloud(answer(401, {"error": {"message": "no"}}))
+    assert isinstance(reply, ModelFailure) and reply.kind is KIND.UNAUTHORIZED and told == []
 
 
 async def test_no_key_no_header() -> None:

@@ -22,6 +22,7 @@ from tests.unit.recognition.lists import said
         ("//leave  Maya of the Quay ", Command("leave", "Maya of the Quay")),
         ("//pin //why", Command("pin", "//why")),
         ("Wren: //recap", Command("recap")),
+        ("!!pin Bram owes a boat.", Command("pin", "Bram owes a boat.", "!!")),
         ("Wren of the Quay: //pin rain: today", Command("pin", "rain: today")),
         ("I write: 'go', then: //recap", None),
         ("//recaps", None),
@@ -37,6 +38,12 @@ from tests.unit.recognition.lists import said
 )
 def test_a_command_is_the_whole_message_and_begins_with_a_word_we_know(text: str, command: Command | None) -> None:
     assert parse_command(text) == command
+
+
+def test_an_answer_names_commands_as_the_question_did() -> None:
+    words = "- `//recap` so far; say //fold, or see http://recap and // pin"
+    assert Command("help").tell(words) == words
+    assert Command("help", mark="!!").tell(words) == "- `!!recap` so far; say !!fold, or see http://recap and // pin"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

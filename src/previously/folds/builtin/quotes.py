@@ -21,7 +21,7 @@ from previously.core.quote_lines import PROMISES, parse_line, render_quote, rend
 from previously.core.scripts import SPACELESS, count_words
 from previously.core.versions import LiveVersion, NewVersion
 from previously.folds.prompts.templates import name_speaker, render_message
-from previously.text.sentences import cut_sentence, join_lines, split_sentences
+from previously.text.sentences import cut_sentence, join_full_lines, join_lines, split_sentences
 
 MOST_PROMISES = 12
 """The most promises that are listed, the newest: a dozen lines are read, more push out what happened."""
@@ -138,12 +138,12 @@ def quote(previous: str, delta: Sequence[Message], first: int, target_words: int
 
 def quote_whole(texts: Iterable[str], target_words: int, delta: Sequence[Message] = (), first: int = 0) -> str:
     """Return the best lines of several texts and of messages that none of them quotes; each line stays as it is."""
-    whole = "\n".join(texts)
-    lines = _once(_lines_in(whole))
+    texts = list(texts)
+    lines = _once(line for text in texts for line in _lines_in(text))  # one text's promises do not go on in the next
     quoted = {line[0].number for line in lines}
     fresh = [unit for unit in _fresh(delta, first) if unit[0].number not in quoted]
     units = [unit for line in lines for unit in ([line] if line[0].number is not None else _apart(line))]
-    return _written(units, fresh, _room(whole, delta, target_words)) or _excerpt(delta, first)
+    return _written(units, fresh, _room("\n".join(texts), delta, target_words)) or _excerpt(delta, first)
 
 
 def _once(lines: Iterable[_Unit]) -> list[_Unit]:
@@ -184,7 +184,7 @@ def _said(message: Message) -> str:
 
 
 def _split(text: str) -> list[str]:
-    return [" ".join(one.split()) for one in split_sentences(join_lines(text))]
+    return [" ".join(one.split()) for one in split_sentences(join_lines(join_full_lines(text)))]
 
 
 def _placed(whole: str, texts: Sequence[str], number: int | None, speaker: str, place: int = 0) -> list[_Sentence]:

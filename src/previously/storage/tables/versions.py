@@ -118,6 +118,11 @@ class VersionTable:
         """Every version of a story, the oldest first."""
         return [read_version(row) for row in self._session.rows("versions", key.values)]
 
+    def newest_id(self, key: StoryKey) -> int:
+        """The id of the newest version of a story; 0 where there is none."""
+        row = self._session.one("newest_version_id", key.values)
+        return row[0] if row else 0
+
     def newest(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, beyond: int) -> list[Version]:
         """The newest versions of a kind, scope and status that stand for more than `beyond` messages, newest first."""
         asked = {"kind": kind.value, "scope": scope, "status": status.value, "most": most, "beyond": beyond}

@@ -95,6 +95,31 @@ def test_a_line_of_an_earlier_text_stays_whole_or_goes() -> None:
     assert set(kept.split("\n")) <= {*first.split("\n"), *second.split("\n")}
 
 
+def test_one_texts_promises_do_not_go_on_in_the_next() -> None:
+    first = f"#1 Ketta: “The tide turns at nine.”\n{PROMISES}\n#2 Ketta: “I promise Jory the boat.”"
+    second = f"#5 Harl: “Forty-one sacks came in.”\n{PROMISES}\n#6 Harl: “I owe Ketta nine pence.”"
+    assert quote_whole([first, second], 100).split("\n") == [
+        "#1 Ketta: “The tide turns at nine.”",
+        "#5 Harl: “Forty-one sacks came in.”",
+        PROMISES,
+        "#2 Ketta: “I promise Jory the boat.”",
+        "#6 Harl: “I owe Ketta nine pence.”",
+    ]
+
+
+def test_a_page_wrapped_by_hand_is_quoted_by_whole_sentences() -> None:
+    wrapped = (
+        "Nothing was said, for she did not know which of them was right, and\n"
+        "decided that if she could only get back to Kansas, and to the house of\n"
+        "Aunt Em, it did not matter at all. The sign on the gate said"
+    )
+    sign = "\nGATE\nKEEP OUT"
+    text = quote("", (message("assistant", wrapped + sign),), 0, 200)
+    assert "to the house of Aunt Em, it did not matter at all." in text
+    for cut in ("“Aunt Em", "house of”"):
+        assert cut not in text
+
+
 def test_prose_of_another_writer_loses_whole_sentences_only() -> None:
     prose = "Ketta came to the saltworks in March. She owed the ferryman nine pence. She stayed.\n\nHarl smiled."
     assert quote(prose, SALT[:1], 7, 200).startswith(prose)
