@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -123,7 +125,7 @@ def _deliver(
     if not out.strip() or Path(out).is_dir():
         raise BadInput(f"--out names a file, and {out!r} is none.")
     path = Path(out).absolute()
-    paths = [path.with_name(_name_branch(path, file.branch)) for file in files]
+    paths = [path.with_name(name) for name in _name_files(path, [file.branch for file in files])]
     for place, file in zip(paths, files, strict=True):
         write_atomically(place, [file.content])
     record = {noun: name, "format": to, "path": str(path), "branches": [str(place) for place in paths[1:]]}
@@ -131,9 +133,17 @@ def _deliver(
     output.report(record, f"Exported {name} as {to}: {path}{beside}.", as_json=as_json)
 
 
-def _name_branch(path: Path, branch: str) -> str:
-    """Return the name of the file of a branch, without what no file can be named."""
-    if not branch:
-        return path.name
-    safe = "".join(char if char.isalnum() or char in " ._-#()" else "_" for char in branch)[:100]
-    return f"{path.stem} - {safe}{path.suffix}"
+LONGEST_NAME = 60
+"""Characters of a branch's name in that of its file: 180 bytes in Chinese, of the 255 that the whole name may have."""
+
+
+def _name_files(path: Path, branches: Sequence[str]) -> list[str]:
+    """Return the names of the files of branches, without what no file can be named; no two are the same anywhere."""
+    names: dict[str, str] = {}
+    for branch in branches:
+        safe = "".join(char if char.isalnum() or char in " ._-#()" else "_" for char in branch)[:LONGEST_NAME]
+        wished = f"{path.stem} - {safe}" if branch else path.stem
+        free = (wished if number == 1 else f"{wished} ({number})" for number in count(1))
+        name = next(one for one in free if one.casefold() not in names)  # some disks do not tell A from a
+        names[name.casefold()] = f"{name}{path.suffix}"
+    return list(names.values())

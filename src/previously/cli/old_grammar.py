@@ -88,10 +88,17 @@ def _name_version(word: str) -> str:
     return f"version:{word}" if _NUMBER.fullmatch(word) else word
 
 
+def _split_value(word: str, options: Sequence[str]) -> list[str]:
+    """Return `--open=TEXT` as two words."""
+    option, equals, value = word.partition("=")
+    return [option, value] if equals and option in options else [word]
+
+
 def _translate_deed(noun: str, words: list[str]) -> list[str]:
     """Return `threads STORY --open TEXT` as `threads add STORY TEXT`."""
     deeds = _DEEDS[noun]
-    given = [at for at, word in enumerate(words[:-1]) if word.partition("=")[0] in deeds]
+    words = [part for word in words for part in _split_value(word, (*deeds, "--to"))]
+    given = [at for at, word in enumerate(words[:-1]) if word in deeds]
     if not given:
         if "--to" in words:
             raise BadInput("--reword and --to go together: which one, and the words it is given.")

@@ -12,7 +12,10 @@ from html import escape
 
 from previously.core.patterns import lazy_pattern
 
-_MARKS = lazy_pattern(r"\*\*(?=\S)(.+?)(?<=\S)\*\*|\*(?=\S)(.+?)(?<=\S)\*")
+_MARKS = lazy_pattern(r"\*\*(?=\S)((?:[^*\n]|\*(?!\*))+)(?<=\S)\*\*|\*(?=\S)([^*\n]+)(?<=\S)\*")
+"""Words between stars. Each looks no further than to the next stars: those that are never closed cost little."""
+
+_NOT_IN_XML = "\ufffe\uffff"
 
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a ZIP file can hold: the same story gives the same bytes."""
@@ -117,8 +120,8 @@ def _mark(match: re.Match[str]) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return text for a page. XML has no place for control characters."""
-    return escape("".join(one for one in text if one >= " " or one in "\n\t"), quote=True)
+    """Return text for a page. XML has no place for control characters, and for two that are none."""
+    return escape("".join(one for one in text if (one >= " " and one not in _NOT_IN_XML) or one in "\n\t"), quote=True)
 
 
 _CONTAINER = """<?xml version="1.0" encoding="UTF-8"?>

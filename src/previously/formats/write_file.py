@@ -11,8 +11,13 @@ from previously.core.errors import BadInput
 
 
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
-    """Put these bytes at a path, in place of a file that is there."""
+    """Put these bytes at a path, in place of a file that is there; a link stays, and what is no file is written to."""
     try:
+        path = path.resolve()
+        if path.exists() and not path.is_file():  # a device or a pipe, which nothing may take the place of
+            with path.open("wb") as target:
+                target.writelines(chunks)
+            return
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}-", dir=path.parent)
         partial = Path(name)
         try:

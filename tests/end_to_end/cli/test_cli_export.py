@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.end_to_end.cli.running import Cli
@@ -73,3 +75,27 @@ def test_what_cannot_be_exported(tale: Cli, tmp_path: Path) -> None:
         assert ran.code == 2, arguments
         assert sentence in ran.err, arguments
         assert ran.out == ""
+
+
+def test_branches_of_like_names_are_files_of_their_own(tale: Cli, tmp_path: Path) -> None:
+    for branch in ("a/b", "a:b", "A_b", "字" * 120):
+        assert tale("branches", "add", "tale", branch).code == 0
+    ran = tale("export", "tale", "--to", "sillytavern-chat", "--out", tmp_path / "chat.jsonl", "--json")
+    names = [Path(path).name for path in ran.json["branches"]]
+    assert names[:3] == ["chat - a_b.jsonl", "chat - a_b (2).jsonl", "chat - A_b (3).jsonl"]
+    assert len(list(tmp_path.glob("chat*.jsonl"))) == 5
+
+
+def test_a_link_and_a_pipe_are_written_to_and_stay(tale: Cli, tmp_path: Path) -> None:
+    printed = tale("export", "tale", "--to", "openai").out
+    link, file, pipe = tmp_path / "link.json", tmp_path / "file.json", tmp_path / "pipe"
+    link.symlink_to(file)
+    assert tale("export", "tale", "--to", "openai", "--out", link).code == 0
+    assert link.is_symlink()
+    assert file.read_text() == printed
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_text)
+        assert tale("export", "tale", "--to", "openai", "--out", pipe).code == 0
+        assert pipe.is_fifo()
+        assert read.result(timeout=60) == printed

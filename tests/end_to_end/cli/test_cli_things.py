@@ -197,6 +197,8 @@ def test_rename_presets_and_branches(told: Cli) -> None:
         ("threads tale --open x --due y", "threads add tale x --due y"),
         ("threads tale --resolve x --all", "threads settle tale x --all"),
         ("threads tale --reword x --to y", "threads edit tale x --text y"),
+        ("threads --open=x tale", "threads add tale x"),
+        ("threads tale --reword=x --to=y", "threads edit tale x --text y"),
         ("state tale --set x", "state add tale x"),
         ("state tale --end x", "state remove tale x"),
         ("wishes tale --withdraw x", "wishes remove tale x"),
