@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from previously.story.history import Telling
     from previously.story.lore_edits import LoreExplanation, LoreListing
     from previously.story.memory_texts import CastItem, SceneText
+    from previously.story.sources import SentenceSource
     from previously.story.story import Story
     from previously.story.threads_state import ThreadListing
     from previously.story.transcript import Changes
@@ -175,6 +176,7 @@ _HOMES = {
     "LoreListing": "story.lore_edits",
     "CastItem": "story.memory_texts",
     "SceneText": "story.memory_texts",
+    "SentenceSource": "story.sources",
     "Story": "story.story",
     "ThreadListing": "story.threads_state",
     "Changes": "story.transcript",
@@ -263,6 +265,7 @@ __all__ = [
     "ScriptedServer",
     "SearchHit",
     "Section",
+    "SentenceSource",
     "Settings",
     "Span",
     "StateValue",

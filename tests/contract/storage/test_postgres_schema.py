@@ -23,7 +23,7 @@ ONLY_POSTGRES = {"settings_of_a_session", "begin_reading", "begin_writing", "beg
     "reserve_entry",
     "reserve_node",
 }
-ONLY_SQLITE = {"last_entry_id", "last_node_id"}
+ONLY_SQLITE = {"last_entry_id", "last_node_id", "note_copy"}
 HASHES = {(table, "name_hash") for table in ("story", "branch", "recall_speaker", "book", "story_book")} | {
     ("receipt", "key_hash"),
     ("model_fact", "model_hash"),
