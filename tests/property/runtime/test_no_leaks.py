@@ -134,6 +134,7 @@ class Tale:
             lambda: story.leave(chance.choice(self.people)): 2,
             lambda: story.enter(chance.choice(self.people)): 2,
             story.undo: 1,
+            story.take_back: 1,
             lambda: story.pin(at=at): 1,
             self.by_hand: 8,
         }
@@ -334,7 +335,8 @@ class Scenes(Tale):
             lambda: story.fold(once=chance.random() < 0.3): 20,
             lambda: story.hide(at): 1,
             lambda: story.close_chapter("", at) if ended else None: 1,
-            story.undo: 2,
+            self.undo: 2,
+            story.take_back: 2,
             self.correct: 5,
             lambda: story.unset_presence(at): 2,
             self.by_hand: 4,
@@ -348,6 +350,11 @@ class Scenes(Tale):
 
     def switch(self) -> None:
         super().switch()
+        self.come_back()
+
+    def undo(self) -> None:
+        """Take back what was done last: a switch too."""
+        self.story.undo()
         self.come_back()
 
     def come_back(self) -> None:
