@@ -4,9 +4,11 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 BASE := .venv/.base
 CLIENTS := .clients/.ready
+SERVER := .venv/.server
 TYPES := .venv/.types
+PAGE := .page-tools/.ready
 
-.PHONY: help setup demo test test-all test-rest test-clients goldens check types fix docs bench machines fuzz soak crash agree views leaks follow \
+.PHONY: help setup start demo test test-all test-rest test-clients test-page goldens check page-types types fix docs bench machines fuzz soak crash agree views leaks walls follow \
 	dist wheels lock clean
 
 help: ## This list
@@ -23,8 +25,12 @@ $(STAMP): requirements.lock requirements-local.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
+start: ## Your stories in the browser, and a sample story where there is none yet (ARGS="--endpoint URL --model NAME")
+	@test -e $(STAMP) || $(MAKE) -s --no-print-directory $(SERVER)
+	@$(BIN)/previously open --sample $(ARGS)
+
 demo: ## Watch a long story fold into a small view: ten seconds, after one minute of installing the little it needs
-	@test -e $(STAMP) || $(MAKE) --no-print-directory $(BASE)
+	@test -e $(STAMP) || $(MAKE) -s --no-print-directory $(BASE)
 	@$(BIN)/previously demo
 
 # Only what the package itself needs. A later `make setup` puts everything else into the same .venv.
@@ -34,6 +40,12 @@ $(BASE): pyproject.toml
 	@echo "Installing into .venv (once) ..."
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e .
 	@touch $(BASE)
+
+# The same, with what the page and a model need.
+$(SERVER): $(BASE)
+	@echo "Installing what the page needs (once) ..."
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[server,models,recall]'
+	@touch $(SERVER)
 
 # Compiled files are kept even where the environment forbids it: without them, every process that tests start
 # compiles all it imports.
@@ -45,8 +57,8 @@ test: setup ## The fast suite: no slow tests, few random cases, the same ones ea
 test-all: setup ## Every test, with many random cases
 	@HYPOTHESIS_PROFILE=full $(PYTEST) $(ARGS)
 
-test-rest: setup ## What `make test` leaves out: slow tests, and random ones with many cases
-	@HYPOTHESIS_PROFILE=full $(PYTEST) -m "slow or hypothesis or random" $(ARGS)
+test-rest: setup ## What `make test` leaves out: slow tests, and random ones with many cases (PROFILE=ci: a third of them)
+	@HYPOTHESIS_PROFILE=$(or $(PROFILE),full) $(PYTEST) -m "slow or hypothesis or random" $(ARGS)
 
 test-clients: $(CLIENTS) ## SillyTavern, opencode, Codex, Claude Code, aider and Open WebUI, the real ones, through the proxy (ARGS=…)
 	@TEST_CLIENTS=1 PYTHONHASHSEED=0 $(BIN)/pytest tests/clients $(ARGS)
@@ -67,6 +79,17 @@ $(CLIENTS): $(STAMP) requirements-clients.lock $(wildcard tests/clients/*.lock t
 	done
 	@touch $(CLIENTS)
 
+test-page: $(PAGE) .page-tools/.browser ## The page in a real browser, on a real server with a scripted model (ARGS=…)
+	@TEST_PAGE=1 PYTHONDONTWRITEBYTECODE= PYTHONHASHSEED=0 $(BIN)/pytest -n 2 --dist worksteal tests/page $(ARGS)
+
+page-pictures: $(PAGE) .page-tools/.browser ## The pictures of the page in docs/images, taken anew
+	@TEST_PAGE=1 DOCS_IMAGES=1 PYTHONHASHSEED=0 $(BIN)/pytest -q tests/page/test_page_pictures.py
+
+.page-tools/.browser: $(STAMP) requirements-clients.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-clients.lock
+	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends chromium; }
+	@mkdir -p .page-tools && touch $@
+
 goldens: setup ## Stored paths, answers of commands, bodies at the upstream: what is not as it was (ARGS=…)
 	@$(BIN)/python -m tests.goldens $(or $(ARGS),--check)
 
@@ -76,6 +99,20 @@ check: setup ## Lint, types, layers, purity, documentation and its site
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/pytest tests/architecture
+	@$(MAKE) --no-print-directory page-types
+
+# Without node and without a network to get it from, everything else is checked all the same.
+page-types: setup ## The types of the page's scripts
+	@$(MAKE) --no-print-directory $(PAGE) || { test -z "$$CI" && echo "The page's types are not checked: node cannot be had."; }
+	@test ! -e $(PAGE) || PATH="$(CURDIR)/$(BIN):$$PATH" .page-tools/node_modules/.bin/tsc -p tests/page/tsconfig.json
+
+# The tools of the page: types, and rules of accessibility. Node is the machine's own, else a wheel in .venv.
+$(PAGE): $(STAMP) tests/page/package.json tests/page/package-lock.json
+	@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+		-r requirements-types.lock
+	@mkdir -p .page-tools && cp tests/page/package.json tests/page/package-lock.json .page-tools/
+	@cd .page-tools && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
+	@touch $(PAGE)
 
 # Not in `make check`: pyright brings 61 MB of node along. It takes about 10 seconds of CPU.
 types: $(TYPES) ## The types of everything public are complete: pyright --verifytypes
@@ -119,6 +156,9 @@ views: setup ## Laws of the view on many more stories, readers and budgets (CASE
 leaks: setup ## Nobody learns what they did not witness, on many more stories (CASES=10000)
 	@LEAK_CASES=$(or $(CASES),10000) PYTHONHASHSEED=0 $(BIN)/pytest -n 2 tests/property/runtime/test_no_leaks.py
 
+walls: setup ## Nothing crosses from one story to another but what a person let cross (CASES=10000)
+	@WALL_CASES=$(or $(CASES),10000) PYTHONHASHSEED=0 $(BIN)/pytest -n 2 tests/property/runtime/test_no_walls_crossed.py
+
 follow: setup ## Random clients, many stories at once: each path is what its client shows (STEPS=20000)
 	@$(BIN)/python -m tests.unit.recognition.following --steps $(or $(STEPS),20000) --chats 50
 	@$(BIN)/python -m tests.unit.recognition.following --steps $(or $(STEPS),20000) --chats 50 --modes prefixed,merge,strict
@@ -147,4 +187,4 @@ lock: setup ## Compile the locks anew (the second holds the weights of a small m
 		-o tests/clients/requirements-openwebui.lock
 
 clean: ## Remove .venv and caches
-	@rm -rf dist .venv .clients .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf dist .venv .clients .page-tools .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

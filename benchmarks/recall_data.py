@@ -18,8 +18,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from benchmarks.exam.exams import STORIES
 from previously.recall.outline import GAP_MINUTES
-from previously.text.times import parse_minute
+from previously.text.times import parse_day, parse_minute
 
 CAST = {
     "SAM": "Nott", "LAURA": "Jester", "LIAM": "Caleb", "TRAVIS": "Fjord", "MARISHA": "Beau", "TALIESIN": "Molly",
@@ -55,6 +56,8 @@ class Question:
     limit: int
     category: str = ""
     today: int | None = None
+    asked: str | None = None
+    """Who is asked, where that differs from question to question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def data_sets(folder: Path | None) -> list[DataSet]:
             found += load(folder / name)
         elif folder is not None and folder.name == name and folder.is_dir():
             found += load(folder)
-    return [*found, harbour()]
+    return [*found, harbour(), exam()]
 
 
 def locomo(folder: Path) -> list[DataSet]:
@@ -125,25 +128,26 @@ def _locomo_conversation(raw: dict[str, Any]) -> Conversation:
 
 
 def realmem(folder: Path) -> list[DataSet]:
-    """RealMem: sessions whose memory the next reply used, found from the user's message in earlier sessions."""
+    """RealMem: sessions whose memory the next reply used, found from the user's message in earlier sessions. Of some
+    personas fields are missing."""
     conversations = []
     for path in sorted(folder.glob("*.json")):
         turns: list[Turn] = []
         questions: list[Question] = []
         number: dict[str, int] = {}
         for session, raw in enumerate(json.loads(path.read_text("utf-8"))["dialogues"]):
-            said, at = raw["current_time"], raw["current_time"][:10]
+            said = raw.get("current_time") or ""
+            at = said[:10] or None
             limit = len(turns)
-            talk = raw["dialogue_turns"]
+            talk = raw.get("dialogue_turns") or []
             for turn, reply in zip(talk, [*talk[1:], {}], strict=True):
-                used = {memory["session_uuid"] for memory in reply.get("memory_used") or ()}
+                who, text = turn.get("speaker") or "User", turn.get("content") or ""
+                used = {memory.get("session_uuid") for memory in reply.get("memory_used") or ()}
                 gold = {number[one] for one in used if one in number}
-                if turn["is_query"] and gold:
-                    today = datetime.fromisoformat(at).toordinal()
-                    questions.append(Question(turn["content"], gold, limit, today=today))
-                line = f"[{said}] {turn['speaker']}: {turn['content']}"
-                turns.append(Turn(turn["speaker"], turn["content"], at, session, line))
-            number[raw["session_uuid"]] = session
+                if turn.get("is_query") and gold:
+                    questions.append(Question(text, gold, limit, today=parse_day(at)))
+                turns.append(Turn(who, text, at, session, f"[{said}] {who}: {text}"))
+            number[raw.get("session_uuid") or f"session {session}"] = session
         name = path.stem.removesuffix("_dialogues_256k")
         conversations.append(Conversation(name, turns, questions, asker="User", asked="Assistant"))
     return [DataSet("realmem", conversations, "session")]
@@ -194,3 +198,37 @@ def harbour() -> DataSet:
     asked = json.loads(Path(__file__).with_name("harbour_questions.json").read_text("utf-8"))
     questions = [Question(one["question"], one["gold"], len(turns)) for one in asked]
     return DataSet("role-play", [Conversation("harbour", turns, questions, "Ines Quillan")], "evidence", budget=1_000)
+
+
+WAYS = ("plain", "addressed", "second person", "small talk")
+"""The ways in which each question of the exams is asked; 24 of 90 are asked in German."""
+
+
+def exam() -> DataSet:
+    """The stories of `benchmarks.exam` and their questions: evidence inside 1,000 tokens. Each is asked as it is, with
+    somebody addressed, of somebody in the second person, and inside a message of small talk; the first counts."""
+    asked = json.loads(Path(__file__).with_name("exam_questions.json").read_text("utf-8"))
+    conversations = []
+    for path in sorted(STORIES.glob("*.exam.json")):
+        raw = json.loads(path.read_text("utf-8"))
+        told = (STORIES / raw["story"]).read_text("utf-8")
+        turns = []
+        if path.with_name(raw["story"]).suffix == ".jsonl":
+            for message in map(json.loads, told.splitlines()):
+                line = f"{message['name']}: {message['content']}"
+                turns.append(Turn(message["name"], message["content"], None, 0, line))
+        else:
+            turns = [Turn("", piece.strip(), None, 0, piece.strip()) for piece in told.split("\n\n") if piece.strip()]
+        questions = []
+        for one in raw["questions"]:
+            ways = {"plain": one["question"]} | asked[one["id"]]
+            tongue = ", German" if "language" in ways else ""
+            questions += [
+                Question(ways[way.replace(" ", "_")], one["evidence"], len(turns), way + tongue, asked=ways["to"])
+                for way in WAYS
+            ]
+            if tongue:
+                questions.append(Question(one["question"], one["evidence"], len(turns), "plain"))
+        conversations.append(Conversation(raw["story"].partition(".")[0], turns, questions))
+    others = [way + tongue for way in WAYS for tongue in ("", ", German") if way + tongue != "plain"]
+    return DataSet("exam", conversations, "evidence", budget=1_000, left_out=others)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,12 +23,14 @@ from nltk.stem.porter import PorterStemmer
 
 from benchmarks import minilm
 from benchmarks.recall_data import Conversation, DataSet, Question
+from previously.models.dictionaries import load_word_books
 from previously.models.word_vectors import load_word_table
+from previously.recall.bridge import bridge_query
 from previously.recall.index import MessageFacts
 from previously.recall.outline import Outline, PathEntries
-from previously.recall.query import understand
+from previously.recall.query import split_questions, understand
 from previously.recall.rank import WEIGHTS, Weights
-from previously.recall.search import PRICES, Prices, choose_hits, read_outline, search
+from previously.recall.search import PRICES, Prices, choose_hits, find_heard, merge_hits, read_outline, search
 from tests.unit.recall.in_memory_index import InMemoryIndex
 
 Scores: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]
@@ -47,6 +49,8 @@ class Ours:
     prices: Prices = PRICES
     vectors: bool = True
     speakers: bool = True
+    books: bool = False
+    """With the dictionaries that are installed."""
 
     def __call__(self, data: DataSet, conversation: Conversation) -> Answering:
         """Index the conversation once, then answer on the path up to each question."""
@@ -60,15 +64,24 @@ class Ours:
             return read_outline(index, PathEntries(range(limit)))
 
         def answer(question: Question) -> Answer:
-            query = understand(
-                question.text,
-                speakers=names,
-                asker=conversation.asker if self.speakers else None,
-                asked=conversation.asked if self.speakers else None,
-                today=question.today,
-            )
+            queries = [
+                understand(
+                    part,
+                    speakers=names,
+                    asker=conversation.asker if self.speakers else None,
+                    asked=(question.asked or conversation.asked) if self.speakers else None,
+                    today=question.today,
+                )
+                for part in split_questions(question.text)
+            ]
             shape = path(question.limit)
-            hits = search(index, shape, query, table, weights=self.weights)
+            if self.books:
+                heard = partial(find_heard, index, shape)
+                queries = [
+                    bridge_query(part, query, heard, load_word_books())
+                    for part, query in zip(split_questions(question.text), queries, strict=True)
+                ]
+            hits = merge_hits([search(index, shape, query, table, weights=self.weights) for query in queries])
             taken = choose_hits(hits, data.budget, costs, shape, prices=self.prices)
             return [hit.position for hit in hits], [hit.position for hit in taken]
 
@@ -195,4 +208,5 @@ def methods(*, with_minilm: bool) -> dict[str, Method]:
     if with_minilm:
         found["MiniLM"] = baseline(_minilm)
         found["BM25 + MiniLM"] = baseline(_added(_bm25s, _minilm))
-    return found | {"ours, words only": Ours(vectors=False), "ours": Ours()}
+    found |= {"ours, words only": Ours(vectors=False), "ours": Ours()}
+    return found | ({"ours, with dictionaries": Ours(books=True)} if load_word_books() else {})

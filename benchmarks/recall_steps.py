@@ -10,7 +10,7 @@ from benchmarks.recall_methods import Ours
 from previously.recall.rank import WEIGHTS
 from previously.recall.search import PRICES, Prices
 
-DRAWS = 40
+DRAWS = 12
 SEED = 7
 
 RANGES: dict[str, Sequence[float]] = {
@@ -27,9 +27,11 @@ RANGES: dict[str, Sequence[float]] = {
     "day": (0.5, 0.8, 1.1),
     "page": (0.2, 0.3, 0.4, 0.5),
     "says_when": (0.0, 0.1, 0.2),
+    "alike_to_best": (0.0, 0.2, 0.3, 0.4),
 }
 PRICE_RANGES: dict[str, Sequence[float]] = {
-    "dearer": (0.05, 0.1, 0.15),
+    "dearer": (0.15, 0.3, 0.45),
+    "from_tokens": (30.0, 60.0, 90.0),
     "free_share": (0.1, 0.15, 0.2),
     "session": (1.0, 2.0, 3.0),
 }
@@ -38,7 +40,7 @@ PRICE_RANGES: dict[str, Sequence[float]] = {
 _GREEDY = Prices(dearer=0.0, free_share=1.0, session=0.0)
 _BARE = replace(
     WEIGHTS, sharpness=1.0, full_terms=1e9, meaning=0.0, few_words=0.0, common=False, beside=0.0, two_away=0.0,
-    answer=0.0, reach_tokens=1e9, speaker=0.0, day=0.0, page=0.0, says_when=0.0,
+    answer=0.0, reach_tokens=1e9, speaker=0.0, day=0.0, page=0.0, says_when=0.0, alike_to_best=0.0,
 )  # fmt: skip
 
 
@@ -59,6 +61,7 @@ def ladder() -> dict[str, Ours]:
         "+ pages": {"page": WEIGHTS.page},
         "+ days": {"day": WEIGHTS.day},
         "+ saying when": {"says_when": WEIGHTS.says_when},
+        "+ a second look": {"alike_to_best": WEIGHTS.alike_to_best},
     }.items():
         weights = replace(weights, **changes)  # type: ignore[arg-type]
         rungs[name] = Ours(weights, _GREEDY, speakers=weights.speaker > 0)

@@ -15,8 +15,8 @@ from tests.effort import mark_slow, register_profiles
 
 os.environ["PREVIOUSLY_CONFIG"] = ""  # nobody's own settings file counts
 
-collect_ignore = [] if os.environ.get("TEST_CLIENTS") else ["clients"]
-"""Real front ends need a browser and node: only `make test-clients` runs them, and `make test` needs neither."""
+collect_ignore = [name for name in ("clients", "page") if not os.environ.get(f"TEST_{name.upper()}")]
+"""They need a browser and node: only `make test-clients` and `make test-page` run them; `make test` needs neither."""
 
 register_profiles()
 

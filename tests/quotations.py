@@ -8,15 +8,13 @@ from collections.abc import Mapping
 from previously.blocking import BlockingStory
 from previously.core.messages import Message, Role
 
-HEADING = "Promises made (kept or not: unknown)"
-
 
 def faults(text: str, path: Mapping[int, Message]) -> list[str]:
     """Return what in a text is no quotation of the story; empty where all of it stands there word for word."""
     found = []
     for line in text.split("\n"):
         number = re.match(r"#(\d+) ", line)
-        if line in ("", HEADING, "... "):
+        if line in ("", "... "):
             continue
         message = path.get(int(number[1])) if number else None
         if number is None or message is None:

@@ -11,18 +11,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from previously import __version__
+from previously.core.deed import Deed, DeedKind
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
-from previously.runtime.backup import check_name
+from previously.core.exact_names import check_new_name, is_storable
 from previously.runtime.books import Books
 from previously.runtime.clock import time_at
 from previously.runtime.combine_scenes import Combining
+from previously.runtime.continue_story import Continuations
 from previously.runtime.fold_tasks import FoldTasks
 from previously.runtime.forget import ForgettableStories
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
+from previously.runtime.note_deed import add_deed
+from previously.runtime.share_memory import SharedMemories
+from previously.runtime.story_list import StoryList
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.settings import Layer, Origin, Settings, make_layer, resolve
-from previously.settings_file import find_effective
-from previously.storage.store import Store, StoryInfo
+from previously.settings_file import find_effective, find_user_folder
+from previously.storage.store import Store, StoryInfo, StoryKey
 from previously.storage.tables import Tables
 
 if TYPE_CHECKING:
@@ -36,7 +41,7 @@ IN_MEMORY = ":memory:"  # a memory that is gone with the process
 GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be
 
 
-class Memory(Keys, ForgettableStories, Books, Combining):
+class Memory(Keys, StoryList, ForgettableStories, Continuations, SharedMemories, Books, Combining):
     """All stories and books of one owner, and the way to them; and the keys of the place they are at.
 
     >>> import asyncio
@@ -66,13 +71,24 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         self._layers = layers
         self._writer = writer
         self._model = model
+        self._speaks = model  # may be another's, who closes it
         self._is_shared = False  # whether the store is closed by somebody else
         self._tasks = FoldTasks()
+
+    @property
+    def model(self) -> Model | None:
+        """Return the model that was given or configured; None if there is none."""
+        return self._speaks
 
     @property
     def store(self) -> Store:
         """Return the store of the stories, for what is built on them."""
         return self._store
+
+    @property
+    def place(self) -> str:
+        """Return where the stories are, as it may be shown."""
+        return self._place if self._place == IN_MEMORY else _hide_login(self._place)
 
     @classmethod
     async def open(
@@ -98,7 +114,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
             layers = [make_layer(settings)]
         chosen = resolve(layers)
         asked = model or (model_from(environment, chosen.timeout_s) if writer is None else None)
-        templates: dict[str, Template] = {}
+        templates: Mapping[str, Template] = {}
         if asked:
             from previously.runtime.prompts import load_prompts
 
@@ -107,7 +123,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         place = str(where if where is not None else environment.get("PREVIOUSLY_DB") or default_place())
         store = _open_store(place)
         if writer is None:
-            writer = _model_writer(store, owner, chosen, asked, templates) if asked else BuiltinWriter()
+            writer = _make_model_writer(store, owner, chosen, asked, templates) if asked else BuiltinWriter()
         return cls(store, owner=owner, layers=layers, writer=writer, model=asked, place=place)
 
     async def story(self, name: str, *, create: bool = True, window_tokens: int | None = None) -> Story:
@@ -122,22 +138,39 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         from previously.runtime.story_settings import StorySettings
         from previously.story.story import Story  # the whole engine: loaded with the first story, not to list them
 
-        check_name(name)
+        kept = await self._read_story(name)
+        if kept is None:
+            if not create:
+                raise UnknownStory(name)
+            check_new_name("A story", name)
+            kept = await self._store.create_story(self._owner, name, at=time_at()), "{}", "{}"
+        info, own, usage = kept
+        given = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
+        settings = StorySettings([*given, *self._layers], own, usage)
+        return Story(self._store, info, self._writer, settings, self._tasks, self._speaks)
+
+    async def _read_story(self, name: str) -> tuple[StoryInfo, str, str] | None:
+        """Return a story, its own settings and what was reported of its views; None if there is none."""
 
         def read(tables: Tables) -> tuple[StoryInfo, str, str] | None:
-            info = tables.stories.named(self._owner, name)
+            info = tables.stories.named(self._owner, name) if is_storable(name) else None
             if info is None:
                 return None
             return info, tables.stories.kept(info.key, "settings"), tables.stories.kept(info.key, "usage")
 
-        kept = await self._store.read(self._owner, read)
+        return await self._store.read(self._owner, read)
+
+    async def story_with(self, name: str, assignments: Sequence[str]) -> Story:
+        """Return a story as it would be with these settings (see `Story.set`), which are kept nowhere."""
+        from previously.runtime.story_settings import StorySettings
+        from previously.story.story import Story
+
+        kept = await self._read_story(name)
         if kept is None:
-            if not create:
-                raise UnknownStory(name)
-            kept = await self._store.create_story(self._owner, name, at=time_at()), "{}", "{}"
+            raise UnknownStory(name)
         info, own, usage = kept
-        given = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
-        return Story(self._store, info, self._writer, StorySettings([*given, *self._layers], own, usage), self._tasks)
+        changed = StorySettings(self._layers, own, usage).change(own, assignments)
+        return Story(self._store, info, self._writer, StorySettings(self._layers, changed, usage), self._tasks)
 
     def has_set(self, key: str) -> bool:
         """Return whether a file, a variable or whoever opened the stories has set this for all of them."""
@@ -151,9 +184,9 @@ class Memory(Keys, ForgettableStories, Books, Combining):
 
             settings = resolve(self._layers)
             settings.check_memory_window()
-            writer = _model_writer(self._store, owner, settings, model, load_prompts(_prompts(None, os.environ)))
+            writer = _make_model_writer(self._store, owner, settings, model, load_prompts(_prompts(None, os.environ)))
         shared = Memory(self._store, owner=owner, layers=self._layers, writer=writer, model=model, place=self._place)
-        shared._is_shared = True
+        shared._is_shared, shared._speaks = True, model or self._speaks
         return shared
 
     async def stories(self) -> list[StoryInfo]:
@@ -169,11 +202,16 @@ class Memory(Keys, ForgettableStories, Books, Combining):
 
     async def rename(self, name: str, new: str) -> None:
         """Give a story another name. A client that asks for it by its old name begins a new story."""
-        check_name(new)
+        check_new_name("A story", new)
         info = await self._store.read(self._owner, lambda tables: tables.stories.named(self._owner, name))
         if info is None:
             raise UnknownStory(name)
-        await self._store.write(info.key, lambda tables: tables.stories.rename(info.key, new))
+
+        def write(tables: Tables) -> None:
+            tables.stories.rename(info.key, new)
+            add_deed(tables, info.key, Deed(DeedKind.RENAMED, what=f"the story {name}"))
+
+        await self._store.write(info.key, write)
 
     async def verify(self, progress: Told | None = None) -> Verified:
         """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed.
@@ -193,6 +231,10 @@ class Memory(Keys, ForgettableStories, Books, Combining):
         if older_than_s < 0:
             raise BadInput("What is to be cleaned away cannot have been begun in the future.")
         return await self._store.gc(self._owner, before=time_at(-older_than_s), shrink=shrink)
+
+    async def _read_key_facts(self, story: str, name: str) -> tuple[StoryKey, list[str]]:
+        opened = await self.story(story, create=False)
+        return (await opened.info()).key, await opened.list_key_facts(name)
 
     def _keeps_backups(self) -> bool:
         return self._place != IN_MEMORY
@@ -220,7 +262,7 @@ class Memory(Keys, ForgettableStories, Books, Combining):
             raise BadInput(f"Stories in {IN_MEMORY} are gone with the process: there is no way to keep or move them.")
         from previously.runtime.whole_stories import WholeStories
 
-        return WholeStories(store.database, self._owner, _shown(place))
+        return WholeStories(store.database, self._owner, _hide_login(place))
 
     @asynccontextmanager
     async def _new_file(self, path: Path) -> AsyncIterator[WholeStories]:
@@ -300,7 +342,7 @@ async def describe_model(model: Model, **how: Any) -> dict[str, Any]:
         await model.close()
 
 
-def _model_writer(
+def _make_model_writer(
     store: Store, owner: str, settings: Settings, model: Model, templates: Mapping[str, Template]
 ) -> MemoryWriter:
     from previously.runtime.answer_cache import AnswerCache
@@ -316,16 +358,29 @@ def _model_writer(
     )
 
 
+def find_prompts(environment: Mapping[str, str]) -> Path | None:
+    """Return the directory of a user's own prompts: the one that is named, else `prompts` beside their settings file,
+    whether it is there or not; None for a user without a home."""
+    named = environment.get("PREVIOUSLY_PROMPTS")
+    if named is not None:
+        return Path(named) if named else None
+    folder = find_user_folder(environment)
+    return folder / "prompts" if folder else None
+
+
 def _prompts(folder: str | Path | None, environment: Mapping[str, str]) -> Path | None:
-    place = folder or environment.get("PREVIOUSLY_PROMPTS")
-    if place:
+    """Return a user's own prompts, checked. Those in the usual place may come later."""
+    named = folder or environment.get("PREVIOUSLY_PROMPTS")
+    place = Path(named) if named else find_prompts(environment)
+    if named or (place and place.is_dir()):
         from previously.runtime.prompts import check_prompts
 
-        check_prompts(Path(place))
-    return Path(place) if place else None
+        assert place is not None, "a place that is named is one"
+        check_prompts(place)
+    return place
 
 
-def _shown(place: str) -> str:
+def _hide_login(place: str) -> str:
     """A place as it may be printed: without user, password and options."""
     kind, separator, rest = place.partition("://")
     return f"{kind}://{rest.partition('?')[0].rpartition('@')[2]}" if separator else str(Path(place).absolute())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
-from functools import wraps
+from functools import partial, wraps
 from inspect import getmembers, iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-NOT_BLOCKING = frozenset({"close", "story", "view_at_once", "wait_for_folds"})
+NOT_BLOCKING = frozenset({"close", "story", "story_with", "view_at_once", "wait_for_folds"})
 """Methods that the fronts have in their own way, or not at all: what goes on after a view, or in the background, needs
 a loop that runs."""
 
@@ -69,10 +69,21 @@ class _StoryFront:
 
 
 def _make_blocking_story() -> type:
+    from previously.story.on_demand import MethodOnDemand
     from previously.story.story import Story
 
-    methods = {name: _block(method) for name, method in find_async_methods(Story)}
-    return type("BlockingStory", (_StoryFront,), {"__doc__": _StoryFront.__doc__, "__module__": __name__, **methods})
+    front = type("BlockingStory", (_StoryFront,), {"__doc__": _StoryFront.__doc__, "__module__": __name__})
+    for name, method in vars(Story).items():
+        is_async = isinstance(method, MethodOnDemand) or iscoroutinefunction(method)
+        if is_async and not name.startswith("_") and name not in NOT_BLOCKING:
+            setattr(front, name, MethodOnDemand(front, name, partial(_block_of_story, name)))
+    return front
+
+
+def _block_of_story(name: str) -> Callable[..., Any]:
+    from previously.story.story import Story
+
+    return _block(getattr(Story, name))
 
 
 def _make_fold_conversation() -> Callable[..., Any]:

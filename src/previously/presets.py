@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from previously.core.errors import BadInput
 from previously.models.tokenizers import KNOWN, is_known
 
 NEVER_FIRST = 10_000_000
@@ -78,6 +79,14 @@ LARGEST_FOLD = 3_000
 of it the question costs more than the messages. An agent's brief waits for its window."""
 
 
+def describe_presets(preset: str | None = None) -> list[dict[str, Any]]:
+    """Return a preset, or all, with their meanings and what they change; `BadInput` if there is none of that name."""
+    if preset is not None and preset not in PRESETS:
+        raise BadInput(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
+    named = PRESETS if preset is None else [preset]
+    return [{"preset": name, "meaning": MEANINGS[name], "settings": dict(PRESETS[name])} for name in named]
+
+
 def compute_fold_tokens(preset: str, window_tokens: int) -> int:
     """Return the tokens that make a fold due in a window of that size, where nobody says otherwise."""
     fixed = PRESETS[preset].get("fold_tokens")
@@ -104,6 +113,9 @@ _HIGHEST = {
     "recall_percent": 50,
     "lore_percent": 50,
     "lore_depth": 1_000,
+    "lore_deepest": 1_000,
+    "lore_steps": 100,
+    "lore_least": 1_000,
     "scene_messages": 500,
 }
 _LARGEST = 10**12
@@ -113,6 +125,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "preset": tuple(PRESETS),
     "timeline": ("recap", "librarian", "scenes", "brief"),
     "lore": ("on", "suggest", "off"),
+    "lore_scan": ("exact", "sillytavern"),
     "cast": ("group", "turn", "off"),
     "clock": ("story", "chat"),
     "folding": ("automatic", "ask", "off"),
@@ -140,6 +153,8 @@ def find_fault(key: str, kind: type[Any], value: Any) -> str:
         return _KINDS[kind]
     if key == "tokenizer":
         return "" if is_known(value) else KNOWN
+    if key == "lore_tags":
+        return ""
     if kind is str:
         return "" if value in CHOICES[key] else f"one of {', '.join(CHOICES[key])}"
     lowest, highest = _LOWEST.get(key, 0), _HIGHEST.get(key, _LARGEST)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from previously.core.errors import BadInput
+from previously.core.lore_rules import LoreRules
 from previously.models.tokenizers import is_path
 from previously.presets import (
     FOLD_PERCENT,
@@ -25,7 +26,8 @@ from previously.presets import (
 )
 
 if TYPE_CHECKING:
-    from previously.folds.recap import FoldRules, RecapRules
+    from previously.core.fold_rules import FoldRules, RecapRules
+    from previously.core.versions import Cost
 
 PREFIX = "PREVIOUSLY_"
 
@@ -43,7 +45,7 @@ class Settings:
     """The settings of a story's memory. Every value is taken as it is given; `Settings.of` begins with a preset's."""
 
     preset: str = "roleplay"
-    """Whose values hold where no others are given: those for role-play, a novel, a game or an agent."""
+    """The kind of story: role-play, a novel, a game or an agent. Its values hold where you give no others."""
     window_tokens: int = 8_192
     """The context window of the model, where nothing else is known."""
     tokenizer: str = "estimate"
@@ -60,11 +62,11 @@ class Settings:
     recall_percent: int = 15
     """The share of a view's budget that recalled passages may take, in percent; 0 = none."""
     fold_messages: int = 60
-    """A fold is due when this many messages wait outside the tail,"""
+    """A fold is due when this many messages wait outside the tail."""
     fold_words: int = 3_000
-    """or this many words,"""
+    """It is also due when they have this many words."""
     fold_tokens: int = 2_048
-    """or this many tokens: a quarter of the window, 3,000 at most."""
+    """And when they have this many tokens: a quarter of the window, 3,000 at most."""
     recap_words: int = 450
     """The target length of the recap; 0 = no target."""
     chapter_messages: int = 120
@@ -80,9 +82,9 @@ class Settings:
     apply_after: int = 4
     """So many of the newest fragments are analysed but not yet part of the librarian's summary."""
     summary_characters: int = 12_000
-    """When the librarian's summary is longer than this,"""
+    """When the librarian's summary is longer than this, only its newest part is kept."""
     summary_target_characters: int = 9_000
-    """its newest part of this length is kept."""
+    """The length of the part that is kept of a summary that grew too long."""
     scene_messages: int = 40
     """A scene is noted after this many messages at the latest, and from half of it on where it ends; 0 = only by
     command."""
@@ -92,6 +94,20 @@ class Settings:
     """The share of a view's budget that lore may take, in percent; 0 = none."""
     lore_depth: int = 4
     """In how many of the newest messages keys are looked for."""
+    lore_scan: str = "exact"
+    """The way entries are looked for: `exact`, or with all quirks of `sillytavern`."""
+    lore_steps: int = 3
+    """The number of times that entries may bring up others; 0 = never."""
+    lore_least: int = 0
+    """Older messages are read until this many entries have come up; 0 = they are not."""
+    lore_deepest: int = 0
+    """The most messages that are read for that; 0 = as many as are shown."""
+    lore_tokens: int = 0
+    """The most tokens that lore may take, whatever its share is; 0 = its share alone."""
+    lore_scoring: bool = False
+    """Of an inclusion group, only those entries count that match most keys."""
+    lore_tags: str = ""
+    """The tags of the story's character, with commas between, for entries that are only for some; empty = not known."""
     cast: str = "group"
     """For whom is kept what they know: `group` (where several characters speak), `turn` (all, every turn) or `off`."""
     clock: str = "story"
@@ -111,11 +127,11 @@ class Settings:
     calls_per_hour: int = 0
     """The most calls to that model in an hour; 0 = no limit."""
     calls_per_day: int = 0
-    """The same for a day."""
+    """The most calls to that model in a day; 0 = no limit."""
     tokens_per_hour: int = 0
     """The most tokens, read and written, that folds may take in an hour; 0 = no limit."""
     tokens_per_day: int = 0
-    """The same for a day."""
+    """The most tokens, read and written, that folds may take in a day; 0 = no limit."""
     input_price: float = 0.0
     """The price of a million tokens read by the model, in any currency; for estimates."""
     output_price: float = 0.0
@@ -150,7 +166,7 @@ class Settings:
     @property
     def recap_rules(self) -> RecapRules:
         """Return the rules for the recap's fold."""
-        from previously.folds.recap import RecapRules  # folds are loaded where something is folded
+        from previously.core.fold_rules import RecapRules  # not for who lists stories
 
         usual = {
             **DEFAULTS,
@@ -162,10 +178,16 @@ class Settings:
             self.tail_messages, self.fold_messages, self.fold_words, self.fold_tokens, self.recap_words, chosen
         )
 
+    def compute_price(self, costs: Iterable[Cost]) -> float:
+        """Return the price of these costs, of those for which a model was or would be asked."""
+        asked = [cost for cost in costs if cost.calls]
+        read, written = sum(cost.input_tokens for cost in asked), sum(cost.output_tokens for cost in asked)
+        return round((read * self.input_price + written * self.output_price) / 1_000_000, 6)
+
     @property
     def fold_rules(self) -> FoldRules:
         """Return the rules for all folds of a story."""
-        from previously.folds.recap import FoldRules, Timeline
+        from previously.core.fold_rules import FoldRules, Timeline
 
         return FoldRules(
             recap=self.recap_rules,
@@ -183,6 +205,20 @@ class Settings:
             lore=self.lore,
             cast=self.cast,
             dormant_messages=self.dormant_messages,
+            lore_rules=self.lore_rules,
+        )
+
+    @property
+    def lore_rules(self) -> LoreRules:
+        """Return the rules for the scan for lore."""
+        return LoreRules(
+            quirks=self.lore_scan == "sillytavern",
+            most_steps=self.lore_steps,
+            least_fired=self.lore_least,
+            deepest=self.lore_deepest,
+            most_tokens=self.lore_tokens,
+            group_scoring=self.lore_scoring,
+            tags=tuple(filter(None, map(str.strip, self.lore_tags.split(",")))),
         )
 
 

@@ -5,6 +5,8 @@ It holds settings and, beside them, `db`, `endpoint`, `model` and `prompts`. Key
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,7 +49,7 @@ def find_effective(
     settings = {key: value for key, value in values.items() if key not in OTHER_KEYS}
     tokenizer = settings.get("tokenizer")
     if isinstance(tokenizer, str) and is_path(tokenizer):
-        settings["tokenizer"] = str(_placed(path.parent, tokenizer, f"tokenizer in {path}"))
+        settings["tokenizer"] = str(_resolve_path(path.parent, tokenizer, f"tokenizer in {path}"))
     return {**named, **environment}, [Layer(Origin.FILE, settings, str(path)), read_environment(environment)]
 
 
@@ -63,7 +65,7 @@ def find_settings_file(
     if (wanted := environment.get(CONFIG)) is not None:
         if not wanted.strip():
             return None
-        path = _placed(here, wanted, CONFIG)
+        path = _resolve_path(here, wanted, CONFIG)
         values = read_settings_file(path)
         if values is None:
             raise BadInput(f"{CONFIG} names {path}, which is not there.")
@@ -84,6 +86,32 @@ def find_user_folder(environment: Mapping[str, str], platform: str = sys.platfor
         return Path.home() / parts / "previously"
     except RuntimeError:
         return None
+
+
+def keep_named(
+    named: Mapping[str, str], environment: Mapping[str, str], cwd: Path | None = None, platform: str = sys.platform
+) -> Path | None:
+    """Put keys such as `endpoint` into the user's own settings file, and leave all else there as it is. Return the
+    file; None where no file counts."""
+    if (wanted := environment.get(CONFIG)) is not None:
+        path = _resolve_path(cwd or Path(), wanted, CONFIG) if wanted.strip() else None
+    else:
+        folder = find_user_folder(environment, platform)
+        path = folder / NAME if folder else None
+    if path is None:
+        return None
+    read_settings_file(path)  # a broken one is refused, and not written over
+    lines = path.read_text("utf-8-sig").splitlines() if path.exists() else []
+    kept = [line for line in lines if line.partition("=")[0].strip() not in named]
+    given = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in named.items()]
+    partial = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text("\n".join([*given, *kept]) + "\n", "utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror or error}.") from None
+    return path
 
 
 def read_settings_file(path: Path) -> dict[str, Any] | None:
@@ -129,10 +157,10 @@ def _named(path: Path, key: str, value: object) -> str:
         raise BadInput(f"{key} in {path} is {str(value)[:60]!r}; it must be text, and not empty.")
     if key not in _PLACES or value == ":memory:" or "://" in value:
         return value
-    return str(_placed(path.parent, value, f"{key} in {path}"))
+    return str(_resolve_path(path.parent, value, f"{key} in {path}"))
 
 
-def _placed(folder: Path, text: str, called: str) -> Path:
+def _resolve_path(folder: Path, text: str, called: str) -> Path:
     try:
         return folder / (Path(text).expanduser() if text.startswith("~") else text)
     except RuntimeError:

@@ -101,7 +101,7 @@ def free_port() -> int:
 
 
 async def _until_it_listens(tavern: SillyTavern, port: int, process: asyncio.subprocess.Process) -> None:
-    for _ in range(1_200):  # the first start ever compiles the scripts of the page
+    for _ in range(6_000):  # the first start ever compiles the scripts of the page: minutes on a busy machine
         if process.returncode is not None:
             raise RuntimeError(f"SillyTavern ended at once:\n{tavern.log}")
         try:

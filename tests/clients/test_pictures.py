@@ -95,8 +95,11 @@ async def test_picture_of_the_page(browser: BrowserContext, tmp_path: Path) -> N
     assert run.database is not None
     async with running_proxy("http://127.0.0.1:9/v1", db=run.database, window=run.window) as proxy:
         page = await browser.new_page()
-        await page.set_viewport_size({"width": 900, "height": 640})
-        await page.goto(f"{proxy.origin}/stories/1")
+        await page.set_viewport_size({"width": 1000, "height": 760})
+        await page.goto(proxy.origin)
+        await page.locator("li.story h2 a").first.click()
+        await page.get_by_role("link", name="What the model saw").click()
+        await page.get_by_role("tabpanel").first.wait_for()
         await page.screenshot(path=IMAGES / "page-of-a-story.png")
         await page.close()
 

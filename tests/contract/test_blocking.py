@@ -12,12 +12,31 @@ import pytest
 from previously import BlockingMemory, PreviouslyError
 from previously.app import Memory
 from previously.blocking import NOT_BLOCKING, BlockingStory
+from previously.story.parts import PARTS
 from previously.story.story import Story
 from tests.blocking_stub import STUB, make_stub
 
 
 def test_the_stub_says_what_the_methods_take_and_give() -> None:
     assert STUB.read_text(encoding="utf-8") == make_stub(), "write it anew: python -m tests.blocking_stub"
+
+
+INNER = {"is_pressed", "add_witnesses"}
+"""Methods that parts have for one another."""
+
+
+def test_a_story_has_every_public_async_method_of_its_parts() -> None:
+    for name, part in PARTS.items():
+        kind = part.load()
+        public = {
+            method for method, _ in inspect.getmembers(kind, inspect.iscoroutinefunction) if not method.startswith("_")
+        }
+        assert set(part.methods.split()) == public - INNER, f"write the methods of {name} into story/parts.py"
+        for method in part.methods.split():
+            assert inspect.unwrap(getattr(Story, method)) is getattr(kind, method)
+    with BlockingMemory(":memory:") as memory:
+        parts = memory.story("s")._inner._parts
+        assert all(type(getattr(parts, name)) is part.load() for name, part in PARTS.items())
 
 
 def test_every_public_async_method_has_a_blocking_twin() -> None:

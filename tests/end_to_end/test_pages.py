@@ -30,6 +30,8 @@ SESSIONS = [
     ROOT / "README.md",
     *sorted((DOCS / "tutorials").glob("*.md")),
     *sorted((DOCS / "guides").glob("*.md")),
+    DOCS / "beyond-one-story.md",
+    DOCS / "directory.md",
     DOCS / "troubleshooting.md",
 ]
 """Pages that a reader follows from top to bottom."""
@@ -38,6 +40,8 @@ SLOW = {
     "python-chat": "starts programs that import a client",
     "sillytavern": "starts a server",
     "host": "starts a server",
+    "move-here": "starts a program that opens the store",
+    "directory": "starts git and the program",
 }
 """Pages that take seconds; what they show of the engine has quick tests of its own."""
 

@@ -39,7 +39,8 @@ def main() -> int:
     if not asked.json:
         print(_row("target", "inputs", "accepted", "refused", "sentences", "slowest", "MB", "CPU s", "faults"))  # noqa: T201
     for target in chosen:
-        tally = fuzz(target, asked.seed, range(asked.cases), asked.workers, last)
+        cases = asked.cases if target.is_format or asked.other_cases is None else asked.other_cases
+        tally = fuzz(target, asked.seed, range(cases), asked.workers, last)
         report["targets"][target.name] = _describe(tally)
         if not asked.json:
             print(_render(target.name, tally), flush=True)  # noqa: T201
@@ -61,6 +62,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m tests.fuzz", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", metavar="NAME", help="a target, or a part of names; repeatable")
     parser.add_argument("--cases", type=int, default=100_000, help="inputs of each target")
+    parser.add_argument("--other-cases", type=int, help="inputs of those that read no format of files, if others")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, help="for all targets together; what is not tried by then is not")
     parser.add_argument("--workers", type=int, default=2, help="processes")

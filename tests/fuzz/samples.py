@@ -256,3 +256,152 @@ WAITING = [
     Sample.of([_ASKED, {"done": 1}, {**_ASKED, "id": 3, "dialect": "messages", "body": {"messages": BLOCKS}}]),
 ]
 """Lines of waiting turns as versions up to 0.1 wrote them: with a checksum, that would be the only fault."""
+
+CARD: dict[str, Any] = {
+    "spec": "chara_card_v3",
+    "spec_version": "3.0",
+    "data": {
+        "name": "Finn",
+        "nickname": "F",
+        "description": "{{char}} grinds for {{user}}.",
+        "personality": "calm",
+        "scenario": "A mill.",
+        "first_mes": "{{char}} waves.{{trim}}",
+        "mes_example": "<START>",
+        "alternate_greetings": ["Hi, <USER>.", "Ho."],
+        "character_book": {"name": "b", "entries": [{"keys": ["mill"], "content": "Old.", "id": 1, "enabled": True}]},
+        "extensions": {"world": "x"},
+    },
+}
+
+CARDS = [Sample.of(CARD), Sample.of({"name": "Finn", "first_mes": "Hi.", "description": "d", "personality": "p"})]
+
+LORE_FILES = [
+    Sample.of(
+        {
+            "type": "risu",
+            "ver": 1,
+            "data": [
+                {"key": "a, b", "secondkey": "", "insertorder": 3, "comment": "c", "content": "x", "mode": "normal",
+                 "alwaysActive": False, "selective": True, "useRegex": False, "activationPercent": 50,
+                 "extentions": {"risu_case_sensitive": True}},
+                {"key": "", "content": "", "mode": "folder"},
+            ],
+        }
+    ),
+    Sample.of(
+        {
+            "entries": {
+                "0": {"uid": 0, "key": ["mill"], "comment": "[1] Dawn", "content": "They met.", "stmemorybooks": True,
+                      "STMB_start": 0, "STMB_end": 1},
+                "1": {"uid": 1, "key": ["key"], "content": "Iron.", "constant": True},
+            }
+        }
+    ),
+]  # fmt: skip
+
+EXPORTS = [
+    Sample.of(
+        {
+            "title": "The mill",
+            "conversation_id": "c1",
+            "current_node": "d",
+            "mapping": {
+                "r": {"id": "r", "message": None, "parent": None, "children": ["a"]},
+                "a": {"message": {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hi."]},
+                                  "create_time": 1_700_000_000.5}, "parent": "r"},
+                "b": {"message": {"author": {"role": "assistant"}, "recipient": "python",
+                                  "content": {"content_type": "code", "text": "1"}}, "parent": "a"},
+                "c": {"message": {"author": {"role": "tool", "name": "python"},
+                                  "content": {"content_type": "execution_output", "text": "1"}}, "parent": "b"},
+                "d": {"message": {"author": {"role": "assistant"}, "metadata": {"model_slug": "m"},
+                                  "content": {"content_type": "thoughts", "thoughts": [{"content": "x"}]}},
+                      "parent": "c"},
+                "e": {"message": {"author": {"role": "assistant"}, "content": {"content_type": "multimodal_text",
+                                  "parts": [{"content_type": "image_asset_pointer"}, "See."]}}, "parent": "a"},
+                "f": {"message": {"author": {"role": "user"}, "content": {"parts": ["Go."]}}, "parent": "e"},
+            },
+        }
+    ),
+    Sample.of(
+        {
+            "conversations": [
+                {"uuid": "x1", "name": "The key", "chat_messages": [
+                    {"uuid": "m1", "sender": "human", "text": "Hi.", "created_at": "2024-05-01T10:00:00Z",
+                     "attachments": [{"file_name": "a.txt", "extracted_content": "b"}]},
+                    {"uuid": "m2", "sender": "assistant", "parent_message_uuid": "m1", "content": [
+                        {"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Ho."},
+                        {"type": "tool_use", "id": "t", "name": "s", "input": {"q": 1}},
+                        {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "2"}]}]},
+                ]},
+                {"uuid": "x2", "name": "", "chat_messages": [{"sender": "human", "text": "Alone."}]},
+            ]
+        }
+    ),
+]  # fmt: skip
+
+MARKDOWN = [
+    Sample.of(
+        "---\ntitle: T\n---\n# The Mill\n\nRain *falls*.\n\nDawn\n----\n\n```\n# x\n```\n> quoted\n\n## Noon ##\nSun."
+    )
+]
+
+_WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+WORD = [
+    Sample.of(
+        f'<?xml version="1.0"?><w:document {_WORD}><w:body><w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r>'
+        "<w:t>The Mill</w:t></w:r></w:p><w:p><w:r><w:t>Rain &amp; wind.</w:t><w:br/><w:tab/></w:r><w:del><w:r>"
+        "<w:t>no</w:t></w:r></w:del>"
+        '</w:p><w:p><w:pPr><w:outlineLvl w:val="2"/></w:pPr><w:r><w:t>Noon</w:t></w:r></w:p></w:body></w:document>'
+    ),
+    Sample.of('<!DOCTYPE a [<!ENTITY a "x"><!ENTITY b SYSTEM "file:///etc/passwd">]><w>&a;&b;</w>'),
+]
+
+PAGES = [
+    Sample.of(
+        "<html><head><title>x</title></head><body><h1>Dawn</h1><p>Rain &amp; <i>wind</i>&nbsp;<br/>fell.</p><hr/>"
+        "<script>x</script><div>One<p>two</p></div><!-- no --><![CDATA[ x ]]></body></html>"
+    ),
+    Sample.of(
+        '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="a" href="page.xhtml" '
+        'media-type="application/xhtml+xml"/><item id="n" href="../toc.ncx" properties="nav"/></manifest>'
+        '<spine><itemref idref="a"/></spine></package>'
+    ),
+    Sample.of('<container><rootfiles><rootfile full-path="p.opf"/></rootfiles></container>'),
+]
+
+QVINK = [
+    Sample.of(
+        [
+            {"chat_metadata": {"world_info": "../Ours", "STMemoryBooks": {"sceneStart": 0}}, "user_name": "Ada"},
+            {"name": "Finn", "is_user": False, "mes": "Hi.", "extra": {"qvink_memory": {"memory": "Finn came.",
+             "include": "short", "exclude": False, "edited": True}}},
+            {"name": "Ada", "is_user": True, "mes": "Ho.", "extra": {"qvink_memory": {"memory": None}}},
+            {"name": "Finn", "is_user": False, "mes": "Go.", "extra": {"qvink_memory": {"memory": "He left."}}},
+        ]
+    )
+]  # fmt: skip
+
+ERRATA = [
+    Sample.of(
+        [
+            {"id": "s", "name": "The mill", "summary": "They met.", "settings": {}},
+            {"branches": [{"id": "main", "name": "Main"}], "activeBranchId": "main"},
+            {"entries": [{"proseFragments": ["mk-0001"], "active": "mk-0001"},
+                         {"proseFragments": ["pr-0001", "pr-0002"], "active": "pr-0001"},
+                         {"proseFragments": ["pr-0003"], "active": "pr-0003"}]},
+            {"id": "la-1", "createdAt": "2026", "fragmentId": "pr-0001", "summaryUpdate": "Finn came.",
+             "structuredSummary": {"events": ["a"], "stateChanges": ["b"], "openThreads": ["c"]},
+             "mentions": [{"characterId": "ch-0001", "text": "he"}], "contradictions": [{"description": "d"}]},
+            {"summarizedUpTo": "pr-0001"},
+            {"id": "mk-0001", "type": "marker", "name": "Dawn", "content": "They met."},
+            {"id": "pr-0001", "type": "prose", "name": "p", "content": "Finn came.", "createdAt": "2026-01-01"},
+            {"id": "pr-0002", "type": "prose", "name": "p", "content": "Nobody came."},
+            {"id": "pr-0003", "type": "prose", "name": "p", "content": "He ate."},
+            {"id": "ch-0001", "type": "character", "name": "Finn", "content": "A miller.", "sticky": True},
+            {"id": "sm-0001", "type": "summary", "name": "s", "content": "They ate.",
+             "meta": {"coverageStart": "pr-0003", "coverageEnd": "pr-0003"}},
+        ]
+    )
+]  # fmt: skip
+"""The files of a story's folder, one a line, in the order in which they are written."""

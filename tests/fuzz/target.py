@@ -51,6 +51,8 @@ class Target:
     name: str
     read: Callable[[FuzzInput], str | None]
     samples: Sequence[Sample]
+    is_format: bool = False
+    """It reads files of people, in one of their formats, and nothing else: a cheap case, and tried more often."""
 
 
 def check(held: object, promise: str) -> None:

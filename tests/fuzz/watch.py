@@ -6,6 +6,7 @@ connecting and starting programs are noticed. What an input did wrong is a `Faul
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import re
@@ -17,8 +18,8 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -29,13 +30,16 @@ from previously.server.refusals import Refusal
 from tests.fuzz.mutations import mutate
 from tests.fuzz.target import Broken, FuzzInput, Target, check_sentence
 
-LONGEST_S = 5.0
+LONGEST_S = 2.0
 """Seconds of CPU time for one input. They take a few milliseconds; a hundred times that is work without a bound."""
 
-HARD_S = 60
+HARD_S = 120
 """Seconds after which the system ends a process whose code cannot be interrupted."""
 
-MOST_BYTES = 512 * 1024 * 1024
+FEW = 50
+"""Inputs after which that time begins anew: fewer than could use it up without one of them taking too long."""
+
+MOST_BYTES = 256 * 1024 * 1024
 """Of memory beyond what the process has at first: inputs have 200 kB at most, and caches are bounded."""
 
 MOST_ALIKE = 2
@@ -112,13 +116,18 @@ def make_input(target: Target, seed: int, case: int, folder: Path) -> FuzzInput:
 
 def run_cases(target: Target, seed: int, cases: Iterable[int], folder: Path, tally: Tally) -> Iterator[int]:
     """Try inputs and count what becomes of them; yields each number before it is tried."""
-    for case in cases:
+    for number, case in enumerate(cases):
         yield case
+        if number % FEW == 0:
+            _allow_time()
         given = make_input(target, seed, case, folder)
         began = time.process_time()
         try:
-            with _bounded_time():
+            try:
+                signal.setitimer(signal.ITIMER_PROF, LONGEST_S)
                 sentence = _read(target, given)
+            finally:
+                signal.setitimer(signal.ITIMER_PROF, 0)
         except (Exception, TooSlow, Trespass) as error:
             tally.broken += 1
             tally.keep(Fault(case, _describe(error)))
@@ -161,16 +170,10 @@ def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}{where}: {str(error)[:300]!r}"
 
 
-@contextmanager
-def _bounded_time() -> Iterator[None]:
-    used = time.process_time()
+def _allow_time() -> None:
+    """Let the system end this process where an input of the next few runs on and cannot be interrupted."""
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used + HARD_S), most))
-    signal.setitimer(signal.ITIMER_PROF, LONGEST_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + HARD_S), most))
 
 
 def _stop(_: int, __: FrameType | None) -> None:
@@ -185,6 +188,8 @@ def confine(folder: Path) -> None:
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MOST_BYTES,) * 2)
     inside = os.path.realpath(folder)
+    follow = lru_cache(10_000)(os.path.realpath)  # nobody makes links: to do so would be noticed
+    gc.freeze()
     code = tuple({os.path.realpath(one) for one in (sys.prefix, sys.base_prefix, *sys.path) if one})
     known = (*code, "/proc/self", "/dev/null", "/usr/share/zoneinfo", "/etc/localtime", "/sys/fs/cgroup")
 
@@ -192,12 +197,12 @@ def confine(folder: Path) -> None:
         if event in ("socket.connect", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"):
             raise Trespass(f"{event} {given[:1]!r}")
         if event == "open" and isinstance(given[0], str | bytes):
-            path = os.path.realpath(os.fsdecode(given[0])) if b"\0" not in os.fsencode(given[0]) else inside
+            path = follow(os.fsdecode(given[0])) if b"\0" not in os.fsencode(given[0]) else inside
             writes = bool((given[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
             if not path.startswith(inside) and (writes or not path.startswith(known)):
                 raise Trespass(f"{'wrote' if writes else 'read'} {path!r}")
         elif event in ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "shutil.rmtree"):
-            path = os.path.realpath(os.fsdecode(given[0]))
+            path = follow(os.fsdecode(given[0]))
             if not path.startswith(inside):
                 raise Trespass(f"{event} {path!r}")
 

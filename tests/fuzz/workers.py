@@ -18,6 +18,9 @@ _NUMBER = struct.Struct("q")
 BATCH = 500
 """Inputs whose count is told together: when a process is ended, no more are tried again."""
 
+IN_MEMORY = next((place for place in ("/dev/shm",) if Path(place).is_dir()), None)
+"""A place for files that no disk has to keep: to open one on a disk takes as long as all that is done with it."""
+
 MOST_ENDS = 10
 """Processes that may be ended by inputs of one target before it is given up."""
 
@@ -46,7 +49,7 @@ class _Worker:
 
     def start(self) -> None:
         forking = multiprocessing.get_context("fork")  # all is imported, and nothing runs beside it
-        self._folder = Path(tempfile.mkdtemp(prefix="previously-fuzz-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="previously-fuzz-", dir=IN_MEMORY))
         self._results, sends = forking.Pipe(duplex=False)
         self._now.seek(0)
         self._now.write(_NUMBER.pack(-1))

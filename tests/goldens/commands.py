@@ -172,7 +172,8 @@ CHANGING: tuple[Step, ...] = (
     ("books", "show", "ships"),
     ("books", "attach", "tale", "ships"),
     ("lore", "explain", "tale", "--reader", "narrator"),
-    ("books", "export", "ships", "--to", "world-info", "--out", "{directory}/ships-again.json"),
+    ("books", "edit", "ships", "ship", "--text", "The Petronel is a steamer of iron."),
+    ("lore", "export", "ships", "--to", "world-info", "--out", "{directory}/ships-again.json"),
     ("books", "detach", "tale", "ships"),
     ("books", "remove", "ships", "--yes"),
     ("lore", "validate", "{directory}/scene.json"),
@@ -206,6 +207,7 @@ CHANGING: tuple[Step, ...] = (
     ("verify",),
     ("doctor",),
     ("demo",),
+    ("lore", "rename", "tale", "Nobody at all", "Somebody"),
 )
 """What one story goes through besides: every command that changes something, some of them refused."""
 

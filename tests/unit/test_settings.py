@@ -198,9 +198,11 @@ VALUES = {
     else st.booleans()
     if isinstance(default, bool)
     else st.integers(10, 50)
-    if key.endswith(("_percent", "_depth")) or key == "scene_messages"
+    if key.endswith(("_percent", "_depth", "_steps", "_least", "_deepest")) or key == "scene_messages"
     else st.integers(2_048, 80_000)
     if isinstance(default, int)
+    else st.sampled_from(["", "brave", "brave, tall"])
+    if isinstance(default, str)
     else st.floats(0, 100)
     for key, default in DEFAULTS.items()
 }

@@ -16,9 +16,10 @@ import typer
 
 from previously.core.errors import BadInput, PreviouslyError
 from previously.core.json_values import MAX_MESSAGE_BYTES, clean
+from previously.core.path import parse_position as parse_position
 
 if TYPE_CHECKING:
-    from previously.blocking import BlockingMemory
+    from previously.blocking import BlockingMemory, BlockingStory
     from previously.models.client import Model
 
 MOST_TOKENS = 10**12
@@ -26,7 +27,7 @@ MOST_TOKENS = 10**12
 
 
 def check_name(text: str) -> str:
-    """A name as it can be stored."""
+    """Return a name if it can be stored; else raise `BadInput`."""
     if not text.strip():
         raise BadInput("A name must not be empty.")
     if clean(text)[1]:
@@ -34,15 +35,8 @@ def check_name(text: str) -> str:
     return text
 
 
-def parse_position(text: str) -> int:
-    """A position: from 0, or negative and counted from the end."""
-    if not re.fullmatch(r"-?[0-9]{1,18}", text):
-        raise BadInput(f"{text!r} is not a position: give a whole number, from 0 or, counted from the end, from -1.")
-    return int(text)
-
-
 def parse_stretch(text: str) -> tuple[int, int]:
-    """Messages by the positions of the first and the last, or of one."""
+    """Parse a stretch of messages: the positions of the first and the last, or of one."""
     match = re.fullmatch(r"(-?[0-9]{1,18})(?:-(-?[0-9]{1,18}))?", text)
     if not match:
         raise BadInput(f"{text!r} is no stretch of messages: give FIRST-LAST, like 3-7, or one position.")
@@ -50,7 +44,7 @@ def parse_stretch(text: str) -> tuple[int, int]:
 
 
 def parse_budget(text: str) -> int:
-    """A number of tokens."""
+    """Parse a number of tokens."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         raise BadInput(f"{text!r} is not a budget: give a number of tokens.")
     if not 0 < int(text) <= MOST_TOKENS:
@@ -59,7 +53,7 @@ def parse_budget(text: str) -> int:
 
 
 def parse_version(text: str) -> int:
-    """The id of a version."""
+    """Parse the id of a version."""
     number = text.removeprefix("version:")
     if not re.fullmatch(r"[0-9]{1,18}", number):
         raise BadInput(f"{text!r} is not a version: give its number from `previously log -v`, like version:12.")
@@ -67,7 +61,7 @@ def parse_version(text: str) -> int:
 
 
 def parse_number(text: str) -> int:
-    """A number as lists give it."""
+    """Parse a number as lists give it."""
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise BadInput(f"{text!r} is not a number.")
     return int(text)
@@ -96,6 +90,9 @@ At = Annotated[
     typer.Option(
         "--at", metavar="POSITION", parser=parse_position, help="Which message: from 0, or from the end with -1."
     ),
+]
+ThingArgument = Annotated[
+    str, typer.Argument(metavar="THING", help="recap, backbone, chapter:2, thread:7, lore:NAME, message:41, …")
 ]
 Words = Annotated[str, typer.Option("--text", metavar="T", help="The words; - reads them from standard input.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -128,6 +125,13 @@ def open_memory(ctx: typer.Context) -> Iterator[BlockingMemory]:
 
     with BlockingMemory(ctx.obj, writer=BuiltinWriter()) as memory:
         yield memory
+
+
+@contextmanager
+def open_story(ctx: typer.Context, story: str) -> Iterator[BlockingStory]:
+    """One of these stories, which must be there."""
+    with open_memory(ctx) as memory:
+        yield memory.story(story, create=False)
 
 
 @contextmanager

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, open_for_folding, parse_budget
-
-if TYPE_CHECKING:
-    from previously.story.ask import Answer, Evidence
+from previously.story.json_results import answer_json
 
 
 def ask(
@@ -34,7 +32,7 @@ def ask(
         opened = memory.story(story, create=False)
         answer = opened.ask(question, budget_tokens=tokens, witness=witness, by_model=not sources_only)
     if as_json:
-        output.emit(_answer_json(story, answer))
+        output.emit(answer_json(story, answer))
         return
     console = output.console()
     if answer.reason:
@@ -46,37 +44,9 @@ def ask(
         if answer.text:
             console.print()
         console.print(
-            output.one_line(f"[{source.number}] {source.label}  ({source.address})"),
+            output.one_line(f"[{source.number}] {source.label}  ({f'{source.story} {source.address}'.strip()})"),
             style="bold" if source.number in cited or not cited else "dim",
         )
         console.print(output.printable(source.text), style=None if source.number in cited or not cited else "dim")
         if not answer.text:
             console.print()
-
-
-def _answer_json(story: str, answer: Answer) -> dict[str, Any]:
-    return {
-        "story": story,
-        "question": answer.question,
-        "verdict": answer.verdict.value,
-        "answer": answer.text or None,
-        "reason": answer.reason,
-        "cited": [source.address for source in answer.cited],
-        "sources": [_source_json(source) for source in answer.sources],
-        "model": answer.model,
-        "calls": answer.calls,
-    }
-
-
-def _source_json(source: Evidence) -> dict[str, Any]:
-    return {
-        "number": source.number,
-        "address": source.address,
-        "text": source.text,
-        "messages": [[span.first, span.last] for span in source.spans],
-        "speaker": source.speaker,
-        "at": source.at,
-        "note": source.note,
-        "score": source.score,
-        "tokens": source.tokens,
-    }

@@ -12,6 +12,7 @@ from previously.cli import output
 from previously.cli.arguments import AsJson, check_name, open_memory
 from previously.cli.memory_edits import restore_thing
 from previously.core.errors import BadInput
+from previously.story.json_results import copies_json
 
 if TYPE_CHECKING:
     from previously.runtime.backup import Copies
@@ -137,11 +138,7 @@ def _stories_json(made: Backup) -> list[dict[str, Any]]:
 
 def _report(done: Copies, as_json: bool) -> None:
     if as_json:
-        stories = [
-            {"story": one.story, "messages": one.messages, "digest": one.digest, "status": one.status.value}
-            for one in done.stories
-        ]
-        output.emit({"from": done.source, "to": done.target, "stories": stories})
+        output.emit(copies_json(done))
         return
     console = output.console()
     for one in done.stories:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, check_name, open_memory
-from previously.cli.export import export_book
+from previously.cli.arguments import AsJson, Story, check_name, open_memory, open_story, read_words
 from previously.cli.forget import confirm_forgetting
 from previously.cli.nouns import make_noun
 from previously.core.errors import BadInput
+from previously.lore.book_changes import WHOLE_ENTRY
+from previously.lore.entry import CharacterFilter
 
 if TYPE_CHECKING:
+    from previously.lore.books import BookChange
     from previously.lore.entry import KeyedEntry
 
 MOST_TOLD = 20
@@ -23,42 +28,34 @@ MOST_TOLD = 20
 BookName = Annotated[str, typer.Argument(metavar="BOOK", parser=check_name, help="The book, by its name.")]
 
 
-app: typer.Typer = make_noun("Sets of lore that any story can use: list, show, add, remove, attach, detach, export.")
+app: typer.Typer = make_noun("Sets of lore that any story can use: list, show, add, edit, remove, attach, detach.")
 
 
 @app.command("list")
-def list_books(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """List your books."""
-    with open_memory(ctx) as memory:
-        books = [(info, memory.book(info.name)) for info in memory.books()]
-    if as_json:
-        output.emit(
-            {
-                "books": [
-                    {
-                        "book": info.name,
-                        "entries": len(entries),
-                        "with_problems": sum(bool(problems) for _, problems in entries),
-                        "size_bytes": info.size,
-                        "at": info.at,
-                    }
-                    for info, entries in books
-                ]
-            }
-        )
-        return
-    if not books:
-        output.console().print("There are no books yet; `previously books add FILE` brings one in.")
-        return
-    from previously.cli.terminal import make_table
+def list_books(
+    ctx: typer.Context,
+    story: Annotated[
+        str | None,
+        typer.Argument(metavar="STORY", parser=check_name, help="Only the books attached to this story; else all."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List your books, or those of one story."""
+    from previously.cli.terminal import report_table
+    from previously.story.json_shapes import book_json
 
-    rows = [
-        (info.name, len(entries), sum(bool(problems) for _, problems in entries), info.at[:16].replace("T", " "))
-        for info, entries in books
-    ]
-    output.console().print(
-        make_table(("book", "entries", "with problems", "kept (UTC)"), rows, left=("book", "kept (UTC)"))
+    with open_memory(ctx) as memory:
+        attached = None if story is None else memory.story(story, create=False).attached_books()
+        books = [(info, memory.book(info.name)) for info in memory.books() if attached is None or info.name in attached]
+    listed = [book_json(info, entries) for info, entries in books]
+    nothing = (
+        "There are no books yet; `previously books add FILE` brings one in."
+        if story is None
+        else f"{story} has no books; `previously books attach {output.as_typed(story)} BOOK` gives it one."
     )
+    rows = [(one["book"], one["entries"], one["with_problems"], one["at"][:16].replace("T", " ")) for one in listed]
+    columns, left = ("book", "entries", "with problems", "kept (UTC)"), ("book", "kept (UTC)")
+    report_table({"books": listed}, columns, rows, left=left, nothing=nothing, as_json=as_json)
 
 
 @app.command("show")
@@ -79,14 +76,13 @@ def show(ctx: typer.Context, book: BookName, as_json: AsJson = False) -> None:
         ]
         output.emit({"book": book, "entries": rows})
         return
-    from previously.cli.terminal import make_table, shorten
+    from previously.cli.terminal import print_texts, shorten
 
     rows_shown = [
         (one.name or one.uid, ", ".join(one.keys), shorten(one.content), " ".join(problems))
         for one, problems in entries
     ]
-    columns = ("entry", "keywords", "content", "problems")
-    output.console().print(make_table(columns, rows_shown, left=columns))
+    print_texts(("entry", "keywords", "content", "problems"), rows_shown)
 
 
 @app.command("add")
@@ -100,35 +96,74 @@ def import_book(
     as_json: AsJson = False,
 ) -> None:
     """Keep a file as a book, in place of the book of that name."""
-    from previously.core.json_values import parse_json
-    from previously.formats.files import open_document
+    from previously.formats.lore_files import read_book_file
 
     called = book or check_name(Path(file).stem)
-    with open_document(Path(file)) as document:
-        try:
-            given = parse_json(document.text(), "file")
-        except BadInput as error:
-            raise document.fault(error) from None
+    given = read_book_file(Path(file))
     with open_memory(ctx) as memory:
         replaced = called in [one.name for one in memory.books()]
         try:
-            memory.keep_book(called, given)
+            changes = memory.keep_book(called, given).changes
         except BadInput as error:
             raise BadInput(f"{output.one_line(file)}: {error}") from None
         entries = memory.book(called)
     unsound = [(entry, problems) for entry, problems in entries if problems]
     if as_json:
         problems_json = [{"entry": entry.name, "uid": entry.uid, "problems": problems} for entry, problems in unsound]
-        output.emit({"book": called, "entries": len(entries), "replaced": replaced, "problems": problems_json})
+        record = {"book": called, "entries": len(entries), "replaced": replaced, "problems": problems_json}
+        output.emit(record | {"changes": [_describe_change(change) for change in changes]})
         return
     _print_imported(called, len(entries), unsound, replaced=replaced)
+    _print_changes(changes, replaced=replaced)
+
+
+@app.command("edit")
+def edit(
+    ctx: typer.Context,
+    book: BookName,
+    entry: Annotated[str, typer.Argument(metavar="ENTRY", parser=check_name, help="The entry, by its name or uid.")],
+    name: Annotated[str | None, typer.Option("--name", metavar="N", help="Another name.")] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="T", help="What it says; - reads it from standard input.")
+    ] = None,
+    keywords: Annotated[
+        list[str] | None, typer.Option("--keyword", metavar="K", help="A word that brings it up; repeatable.")
+    ] = None,
+    fields: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Any other field: order=50, constant=true; repeatable."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change fields of one entry of a book. Everything else in the book stays as it is."""
+    values: dict[str, object] = {"name": name, "content": None if text is None else read_words(text), "keys": keywords}
+    values = {field: value for field, value in values.items() if value is not None} | _parse_fields(fields or ())
+    if not values:
+        raise BadInput("There is nothing to change: give --name, --text, --keyword or --set.")
+    with open_memory(ctx) as memory:
+        edited = memory.edit_book(book, entry, **values)
+    record = {"book": book, "edited": edited.name, "uid": edited.uid, "fields": list(values)}
+    output.report(record, f"{edited.name} of {book} has a new {', '.join(values)}.", as_json=as_json)
+
+
+def _parse_fields(given: Sequence[str]) -> dict[str, object]:
+    """Return the values of `field=value`: numbers, true and false and lists as JSON has them, all else as text."""
+    values: dict[str, object] = {}
+    for assignment in given:
+        field, equals, value = assignment.partition("=")
+        if not equals or not field.strip():
+            raise BadInput(f"--set takes FIELD=VALUE, not {assignment!r}.")
+        try:
+            values[field.strip()] = json.loads(value)
+        except ValueError:
+            values[field.strip()] = value
+    return values
 
 
 @app.command("attach")
 def attach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
     """Let the entries of a book come up in a story."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         opened.attach_book(book)
         attached = opened.attached_books()
     _report_attached(story, "attached", book, attached, f"{book} is attached to {story}.", as_json)
@@ -137,8 +172,7 @@ def attach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = F
 @app.command("detach")
 def detach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
     """Let them come up there no more. The book stays."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         opened.detach_book(book)
         attached = opened.attached_books()
     _report_attached(story, "detached", book, attached, f"{book} is not attached to {story} any more.", as_json)
@@ -160,9 +194,6 @@ def remove(
     output.report({"forgotten": book, "entries": entries}, f"Forgot the book {output.one_line(book)}.", as_json=as_json)
 
 
-app.command("export")(export_book)
-
-
 def _ask(book: str, entries: int) -> None:
     output.note(f"The book {book} goes, {output.count_nouns(entries, 'entry')}, from every story it is attached to.")
     confirm_forgetting()
@@ -182,6 +213,36 @@ def _print_imported(called: str, count: int, unsound: list[tuple[KeyedEntry, lis
         )
     if len(unsound) > MOST_TOLD:
         console.print(f"  … and {len(unsound) - MOST_TOLD:,} more with problems.")
+
+
+def _describe_change(change: BookChange) -> dict[str, object]:
+    values = {"entry": change.entry, "uid": change.uid, "field": change.field}
+    return {**values, "before": _as_plain(change.before), "after": _as_plain(change.after)}
+
+
+def _as_plain(value: object) -> object:
+    return asdict(value) if isinstance(value, CharacterFilter) else value
+
+
+def _print_changes(changes: Sequence[BookChange], *, replaced: bool) -> None:
+    if not replaced:
+        return
+    console = output.console()
+    console.print(f"{output.count_nouns(len(changes), 'change')} since." if changes else "Nothing has changed since.")
+    for change in changes[:MOST_TOLD]:
+        told = f"{change.field}: {_show_value(change.before)} → {_show_value(change.after)}"
+        if change.field == WHOLE_ENTRY:
+            told = "new" if change.before is None else "gone"
+        console.print(f"  {output.one_line(change.entry)}: {output.one_line(told)}", soft_wrap=True)
+    if len(changes) > MOST_TOLD:
+        console.print(f"  … and {len(changes) - MOST_TOLD:,} more.")
+
+
+def _show_value(value: object) -> str:
+    from previously.cli.terminal import shorten
+
+    words = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return shorten(words) or "nothing"
 
 
 def _report_attached(story: str, verb: str, book: str, attached: list[str], sentence: str, as_json: bool) -> None:

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Branch, Story, check_name, open_memory, parse_position
+from previously.cli.arguments import AsJson, Branch, Story, check_name, open_story, parse_position
 from previously.cli.nouns import make_noun
 from previously.cli.transcript import report_branch
+from previously.core.continuation import describe_link_branch
 from previously.core.errors import UnknownBranch
 
 app: typer.Typer = make_noun("The branches of a story: list, show, add, edit (its name).")
@@ -18,24 +19,22 @@ app: typer.Typer = make_noun("The branches of a story: list, show, add, edit (it
 @app.command("list")
 def list_branches(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """List the branches, the oldest first, and which is active."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
-        branches, active = opened.branches(), opened.branch_info().name
-    if as_json:
-        rows = [{"branch": one.name, "messages": one.messages, "active": one.name == active} for one in branches]
-        output.emit({"story": story, "active": active, "branches": rows})
-        return
-    from previously.cli.terminal import make_table
+    from previously.cli.terminal import report_table
 
-    lines = [(one.name, one.messages, "active" if one.name == active else "") for one in branches]
-    output.console().print(make_table(("branch", "messages", ""), lines, left=("branch", "")))
+    with open_story(ctx, story) as opened:
+        branches, active = opened.branches(), opened.branch_info().name
+    rows = [{"branch": one.name, "messages": one.messages, "active": one.name == active} for one in branches]
+    record = {"story": story, "active": active, "branches": rows}
+    lines = [
+        (one.name, one.messages, "active" if one.name == active else describe_link_branch(one.name)) for one in branches
+    ]
+    report_table(record, ("branch", "messages", ""), lines, left=("branch", ""), nothing="", as_json=as_json)
 
 
 @app.command("show")
 def show(ctx: typer.Context, story: Story, branch: Branch, as_json: AsJson = False) -> None:
     """Show one branch: how long it is, and its newest message."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         branches, active = opened.branches(), opened.branch_info().name
         one = next((one for one in branches if one.name == branch), None)
         if one is None:
@@ -60,8 +59,7 @@ def branch(
     as_json: AsJson = False,
 ) -> None:
     """Make a new branch of a story; the active branch stays active."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         made, active = opened.branch(new, at), opened.branch_info().name
     sentence = f"Made branch {new} with {output.count_nouns(made.messages, 'message')}; {active} is still active."
     report_branch(as_json, story, made, sentence, active=active)
@@ -69,8 +67,8 @@ def branch(
 
 def switch(ctx: typer.Context, story: Story, to: Branch, as_json: AsJson = False) -> None:
     """Go on with another branch of a story."""
-    with open_memory(ctx) as memory:
-        now = memory.story(story, create=False).switch(to)
+    with open_story(ctx, story) as opened:
+        now = opened.switch(to)
     report_branch(
         as_json, story, now, f"{story} goes on with branch {to}, {output.count_nouns(now.messages, 'message')}."
     )
@@ -85,6 +83,6 @@ def edit(
     as_json: AsJson = False,
 ) -> None:
     """Give a branch another name."""
-    with open_memory(ctx) as memory:
-        renamed = memory.story(story, create=False).rename_branch(branch, name)
+    with open_story(ctx, story) as opened:
+        renamed = opened.rename_branch(branch, name)
     report_branch(as_json, story, renamed, f"{branch} is called {name} now.")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, check_name, open_memory, parse_position, parse_stretch
+from previously.cli.arguments import AsJson, Story, check_name, open_story, parse_position, parse_stretch
 from previously.cli.nouns import make_noun
-from previously.cli.things import Thing, ThingKind, find_listed
 from previously.core.errors import BadInput
+from previously.story.thing_name import Thing, ThingKind
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
@@ -30,10 +30,10 @@ app: typer.Typer = make_noun("The characters, and what each knows: list, show, m
 @app.command("list")
 def list_cast(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """List the characters and what they know."""
-    from previously.cli.memory_json import cast_json
+    from previously.story.json_shapes import cast_json
 
-    with open_memory(ctx) as memory:
-        items = memory.story(story, create=False).cast()
+    with open_story(ctx, story) as opened:
+        items = opened.cast()
     if as_json:
         output.emit({"story": story, "cast": [cast_json(one) for one in items]})
         return
@@ -65,10 +65,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show all that one character knows, with the source of each fact."""
-    from previously.cli.memory_json import cast_json
+    from previously.story.json_shapes import cast_json
 
-    with open_memory(ctx) as memory:
-        one = _find_item(memory.story(story, create=False), character)
+    with open_story(ctx, story) as opened:
+        one = _find_item(opened, character)
     if as_json:
         output.emit({"story": story, **cast_json(one)})
     else:
@@ -84,8 +84,8 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Say that two names are one character's."""
-    with open_memory(ctx) as memory:
-        known = memory.story(story, create=False).merge_cast(name, into)
+    with open_story(ctx, story) as opened:
+        known = opened.merge_cast(name, into)
     output.report({"story": story, "merged": name, "into": known}, f"{name} is {known}.", as_json=as_json)
 
 
@@ -96,31 +96,20 @@ def who_knows(
     as_json: AsJson = False,
 ) -> None:
     """Show who knows of something, what they know of it, from whom and since when."""
-    query = " ".join(asked)
-    with open_memory(ctx) as memory:
-        knowledge = memory.story(story, create=False).who_knows(query)
-    if as_json:
-        rows = [
-            {
-                "name": one.name,
-                "facts": [fact.as_json() for fact in one.facts],
-                "sentences": list(one.summary_sentences),
-            }
-            for one in knowledge
-        ]
-        output.emit({"story": story, "query": query, "knows": rows})
-        return
-    if not knowledge:
-        output.console().print(f"Nobody is known to know of that: {output.one_line(query)}.", soft_wrap=True)
-        return
-    from previously.cli.terminal import make_table
+    from previously.cli.terminal import report_table
+    from previously.story.json_shapes import knower_json
 
+    query = " ".join(asked)
+    with open_story(ctx, story) as opened:
+        knowledge = opened.who_knows(query)
+    record = {"story": story, "query": query, "knows": [knower_json(one) for one in knowledge]}
+    nothing = f"Nobody is known to know of that: {output.one_line(query)}."
     lines: list[tuple[object, ...]] = []
     for one in knowledge:
         lines += [(one.name, fact.text, fact.source, f"message {fact.since}") for fact in one.facts]
         lines += [(one.name, sentence, FROM_SUMMARY, "-") for sentence in one.summary_sentences]
     columns = ("who", "knows", "source", "since")
-    output.console().print(make_table(columns, lines, left=columns))
+    report_table(record, columns, lines, left=columns, nothing=nothing, as_json=as_json)
 
 
 def presence(
@@ -130,8 +119,7 @@ def presence(
         list[str] | None, typer.Argument(metavar="NAME…", help="With --set: who was present; none = nobody was.")
     ] = None,
     meant: Annotated[
-        str | None,
-        typer.Option("--set", metavar="FIRST-LAST", help="Say who was present at these messages."),
+        str | None, typer.Option("--set", metavar="FIRST-LAST", help="Say who was present at these messages.")
     ] = None,
     everybody: Annotated[bool, typer.Option("--everybody", help="With --set: everybody was present.")] = False,
     unset: Annotated[
@@ -150,13 +138,13 @@ def presence(
     back with the next message."""
     from previously.core.people import NARRATORS
     from previously.core.scripts import casefold
+    from previously.story.json_shapes import stretch_json
 
     if meant is None and (names or everybody):
         raise BadInput("Names and --everybody say who was present at some messages: give those with --set FIRST-LAST.")
     if names and everybody:
         raise BadInput("Either everybody was present or those who are named.")
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         for name in leave or ():
             opened.leave(name)
         for name in enter or ():
@@ -169,23 +157,14 @@ def presence(
             output.note(f"Set for {span}." + (f" Not heard of before: {', '.join(new)}." if new else ""))
         if unset is not None:
             output.note(f"Taken back for {opened.unset_presence(unset)}.")
-        people = [one for one in opened.people() if casefold(one.name) not in NARRATORS]
-        absent, stretches = opened.absent(), opened.presence()
-    gone = {casefold(one) for one in absent}
-    present = [one.name for one in people if casefold(one.name) not in gone]
+        absent, present, stretches = opened.absent(), opened.present(), opened.presence()
+        is_named = any(casefold(one.name) not in NARRATORS for one in opened.people())
     if as_json:
-        rows = [
-            {
-                "span": [one.span.first, one.span.last],
-                "names": None if one.names is None else list(one.names),
-                "source": one.source.value,
-            }
-            for one in stretches
-        ]
+        rows = [stretch_json(one) for one in stretches]
         output.emit({"story": story, "absent": absent, "present": present, "stretches": rows})
         return
     console = output.console()
-    if not people and not absent:
+    if not is_named and not absent:
         add = f"`previously add {output.as_typed(story)} --role user --name NAME TEXT`"
         console.print(f"Nobody in this story has a name yet: names come with messages ({add}).", soft_wrap=True)
         return
@@ -205,7 +184,7 @@ def _name_all(names: tuple[str, ...] | None) -> str:
 def _find_item(story: BlockingStory, character: str) -> CastItem:
     listed = [one.name for one in story.cast()]
     try:
-        item: CastItem = find_listed(story, Thing(ThingKind.CAST, character))
+        item: CastItem = story.find_listed(Thing(ThingKind.CAST, character))
         return item
     except BadInput as error:
         if "could mean" in str(error):

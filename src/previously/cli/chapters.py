@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, At, Story, open_memory, read_words
-from previously.cli.memory_edits import remove_thing
-from previously.cli.memory_json import chapter_json, span_json
+from previously.cli.arguments import AsJson, At, Story, open_story, read_words
 from previously.cli.nouns import NewWords, Which, expect_change, make_noun
-from previously.cli.things import Thing, ThingKind, find_listed
+from previously.story.json_shapes import chapter_json, span_json
+from previously.story.thing_name import Thing, ThingKind
 
 if TYPE_CHECKING:
     from previously.core.path import Span
@@ -27,15 +26,10 @@ app: typer.Typer = make_noun(
 
 
 @app.command("list")
-def list_chapters(
-    ctx: typer.Context,
-    story: Story,
-    full: Full = False,
-    as_json: AsJson = False,
-) -> None:
+def list_chapters(ctx: typer.Context, story: Story, full: Full = False, as_json: AsJson = False) -> None:
     """List the closed chapters of a story: number, title, messages, and each in short."""
-    with open_memory(ctx) as memory:
-        closed = memory.story(story, create=False).chapters()
+    with open_story(ctx, story) as opened:
+        closed = opened.chapters()
     if as_json:
         output.emit({"story": story, "chapters": [chapter_json(one) for one in closed]})
         return
@@ -52,8 +46,8 @@ def list_chapters(
 @app.command("show")
 def show(ctx: typer.Context, story: Story, which: Which, as_json: AsJson = False) -> None:
     """Show one chapter in full."""
-    with open_memory(ctx) as memory:
-        chapter = find_listed(memory.story(story, create=False), Thing(ThingKind.CHAPTER, which))
+    with open_story(ctx, story) as opened:
+        chapter = opened.find_listed(Thing(ThingKind.CHAPTER, which))
     if as_json:
         output.emit({"story": story, **chapter_json(chapter)})
     else:
@@ -63,8 +57,8 @@ def show(ctx: typer.Context, story: Story, which: Which, as_json: AsJson = False
 @app.command("add", context_settings={"ignore_unknown_options": True})
 def add(ctx: typer.Context, story: Story, title: Title = "", at: At = None, as_json: AsJson = False) -> None:
     """Close the chapter with the newest message, or with another; a chapter that ends there gets the title."""
-    with open_memory(ctx) as memory:
-        closed = memory.story(story, create=False).close_chapter(title, -1 if at is None else at)
+    with open_story(ctx, story) as opened:
+        closed = opened.close_chapter(title, -1 if at is None else at)
     if as_json:
         output.emit({"story": story, "chapter": closed.number, "title": closed.title, "span": span_json(closed.span)})
         return
@@ -83,9 +77,8 @@ def edit(
 ) -> None:
     """Give a chapter another title, or put your own words in place of its recap."""
     expect_change(text, title)
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
-        number = find_listed(opened, Thing(ThingKind.CHAPTER, which)).number
+    with open_story(ctx, story) as opened:
+        number = opened.find_listed(Thing(ThingKind.CHAPTER, which)).number
         if text is not None:
             opened.write(f"chapter:{number}", read_words(text))
         if title is not None:
@@ -97,8 +90,8 @@ def edit(
 @app.command("remove")
 def remove(ctx: typer.Context, story: Story, which: Which, as_json: AsJson = False) -> None:
     """Let a chapter end no more where it ended: what follows becomes part of it."""
-    with open_memory(ctx) as memory:
-        sentence, _ = remove_thing(memory.story(story, create=False), Thing(ThingKind.CHAPTER, which))
+    with open_story(ctx, story) as opened:
+        sentence = opened.remove_thing(Thing(ThingKind.CHAPTER, which))
     output.report({"story": story, "removed": f"chapter:{which}"}, sentence, as_json=as_json)
 
 

@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from previously import __version__
 from previously.cli import BAD_INPUT, DONE, FAILED, INTERRUPTED, output
@@ -21,8 +20,8 @@ from previously.cli.headings import COMMANDS, HEADINGS
 from previously.cli.help import ask_for_help, render_front
 from previously.cli.old_grammar import translate_old_spelling
 from previously.cli.pager import open_pager
+from previously.cli.plain_parameters import PlainCommand, PlainGroup
 from previously.core.errors import BadInput, PreviouslyError
-from previously.core.json_values import clean
 
 _USAGE: type[Any] = typer.BadParameter.__bases__[0]  # the usage error itself has no public name
 
@@ -30,11 +29,8 @@ TAKE_POSITIONS = frozenset("why compact show edit remove delete hide unhide pin 
 """Commands for which -1 is a position and not an option."""
 
 
-class _Commands(TyperGroup):
-    """All commands."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return [_spare_adapter(option) for option in super().get_params(ctx)]
+class _Commands(PlainGroup):
+    """The group of all commands."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return the commands that begin so, of which none need be loaded, and the options."""
@@ -48,36 +44,6 @@ class _Commands(TyperGroup):
         """Write the help of one screen. It asks no command for its line: to load them all takes longer than to read
         it."""
         formatter.write(render_front())
-
-
-class _Command(TyperCommand):
-    """A command."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return [_spare_adapter(option) for option in super().get_params(ctx)]
-
-
-def _spare_adapter(option: Any) -> Any:
-    """Let a parameter pass as it is if it is not given, or plain text. Typer makes a Pydantic adapter for it, `--help`
-    included, and to load Pydantic takes a fifth of the time in which stories are listed."""
-    process = option.process_value
-
-    def process_given(ctx: Any, value: Any) -> Any:
-        is_absent = value is None and not option.required
-        if option.multiple or option.nargs != 1 or not (is_absent or _is_plain_text(option, value)):
-            return process(ctx, value)
-        return option.callback(ctx, option, value) if option.callback else value
-
-    if process.__name__ != process_given.__name__:
-        option.process_value = process_given
-    return option
-
-
-def _is_plain_text(option: Any, value: Any) -> bool:
-    """Return whether a value is text for a parameter that takes any. Pydantic refuses what cannot be stored."""
-    described = option.type_descriptor
-    is_any = described.annotation is str and described.parameter_info.parser is None
-    return is_any and isinstance(value, str) and not clean(value)[1]
 
 
 def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
@@ -94,10 +60,12 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
         module, _, attribute = COMMANDS[name].partition(".")
         command = getattr(import_module(f"previously.cli.{module}"), attribute)
         if isinstance(command, typer.Typer):
+            for verb in command.registered_commands:
+                verb.cls = PlainCommand
             app.add_typer(command, name=name)
         else:
             settings = {"ignore_unknown_options": True} if name in TAKE_POSITIONS else None
-            app.command(name, cls=_Command, context_settings=settings)(command)
+            app.command(name, cls=PlainCommand, context_settings=settings)(command)
     return app
 
 
@@ -128,9 +96,7 @@ def _global_options(
     db: Annotated[
         str | None,
         typer.Option(
-            "--db",
-            metavar="PATH-or-URL",
-            help="Where the stories are; else PREVIOUSLY_DB, else your own data folder.",
+            "--db", metavar="PATH-or-URL", help="Where the stories are; else PREVIOUSLY_DB, else your own data folder."
         ),
     ] = None,
     version: Annotated[
@@ -176,7 +142,7 @@ def explain(error: Exception) -> tuple[str, int] | None:
     if isinstance(error, PreviouslyError):
         return str(error), FAILED
     if isinstance(error, _USAGE):
-        return _usage(error), BAD_INPUT
+        return _explain_usage(error), BAD_INPUT
     if isinstance(error, UnicodeEncodeError):
         return "A name holds characters that cannot be stored.", BAD_INPUT
     if isinstance(error, OSError):
@@ -187,9 +153,11 @@ def explain(error: Exception) -> tuple[str, int] | None:
     return None
 
 
-def _usage(error: Any) -> str:
+def _explain_usage(error: Any) -> str:
     sentence = str(error.format_message()).rstrip(". \n")
     if sentence.startswith(("No such option", "Got unexpected")) and "--db" in sentence:
         return f"{sentence}; --db goes before the command."
+    if sentence.startswith("No such command 'list'"):
+        return "No such command 'list'; `previously stories` lists the stories."
     command = error.ctx.command_path if error.ctx else "previously"
     return f"{sentence} See `{command} --help`." if sentence.endswith("?") else f"{sentence}; see `{command} --help`."

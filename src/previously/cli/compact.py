@@ -52,8 +52,7 @@ def compact(
         ),
     ] = 2,
     output_characters: Annotated[
-        int,
-        typer.Option("--output-characters", metavar="N", help="How much of each tool output the model is shown."),
+        int, typer.Option("--output-characters", metavar="N", help="How much of each tool output the model is shown.")
     ] = 2_000,
     pin: Annotated[
         list[int] | None,
@@ -141,27 +140,9 @@ def _write_result(
     if out is not None:
         output.write_new(Path(out), text)
     if as_json:
-        output.emit(
-            {
-                "status": done.status,
-                "reason": done.reason,
-                "tokens": done.tokens,
-                "before_tokens": done.before_tokens,
-                "messages": messages,
-                **({"system": done.system} if done.system else {}),
-                "body": dict(done.body),
-                "brief": done.brief,
-                "folded": done.folded,
-                "pruned": done.pruned,
-                "interrupted": done.interrupted,
-                "skipped": dict(given.skipped),
-                "made_by": done.made_by or None,
-                "note": done.note or None,
-                "calls": done.calls,
-                "previously": dict(done.earlier),
-                "path": out,
-            }
-        )
+        from previously.story.json_results import conversation_json
+
+        output.emit({**conversation_json(done), "messages": messages, "skipped": dict(given.skipped), "path": out})
     elif out is None:
         output.write_data(text)
 

@@ -23,9 +23,16 @@ WHOLE = "jsonl"
 
 BINARY = frozenset({"epub"})
 
+DIRECTORY = frozenset({"directory", "folder"})
+"""The form that is a directory of files; it was called a folder."""
+
 Out = Annotated[
     str | None,
-    typer.Option("--out", metavar="PATH", help="The file to write, in place of one that is there; else it is printed."),
+    typer.Option(
+        "--out",
+        metavar="PATH",
+        help="The file or directory to write, in place of one that is there; else it is printed.",
+    ),
 ]
 
 
@@ -38,7 +45,7 @@ def export(
             "--to",
             metavar="FORMAT",
             help="jsonl (everything), sillytavern-chat, openai, anthropic, claude-code, world-info, character-book, "
-            "markdown, epub.",
+            "markdown, epub, directory (to read, edit and keep in git).",
         ),
     ],
     out: Out = None,
@@ -46,8 +53,13 @@ def export(
 ) -> None:
     """Write a story to a file: for other programs, for people, or whole, to be imported again."""
     with open_memory(ctx) as memory:
+        if to in DIRECTORY:
+            _export_directory(memory, story, out, as_json)
+            return
         files = _write_whole(memory, story) if to == WHOLE else _write_story(memory, story, to)
+        books = _list_attached(memory, story) if files[0].entries is not None else []
     _note_left_out(files, out)
+    _note_books(files[0].entries, books, to)
     _deliver(story, to, files, out, as_json)
 
 
@@ -69,6 +81,44 @@ def export_book(
     with open_memory(ctx) as memory:
         content = memory.export_book(book, to, card=given)
     _deliver(book, to, [ExportFile(content)], out, as_json, noun="book")
+
+
+def _export_directory(memory: BlockingMemory, story: str, out: str | None, as_json: bool) -> None:
+    """Write a story to a new directory, or bring one that was exported before up to date. Edits in it are not lost."""
+    from previously.formats.directory_files import read_directory, write_directory
+    from previously.formats.story_directory import RECORD
+
+    if out is None or not out.strip():
+        raise BadInput("A directory is written to a place that you name with --out.")
+    opened, place = memory.story(story, create=False), Path(out).absolute()
+    seen = read_directory(place) if place.exists() else {}
+    if RECORD in seen:
+        pending = opened.apply(seen, preview=True)
+        names = [edit.name for edit in (*pending.applied, *pending.left)]
+        if names:
+            raise BadInput(
+                f"{place} has {output.count_nouns(len(names), 'edit')} that the story does not have "
+                f"({', '.join(names[:MOST_NAMED])}); `previously apply` brings them in."
+            )
+        updated = opened.apply(seen)
+        files, gone = updated.files, updated.gone
+    else:
+        files, gone = {file.path: file.content for file in opened.export("directory")}, ()
+        there = next((path for path in files if path in seen), None)
+        if there is not None:
+            raise BadInput(
+                f"{place / there} is there already, and nobody knows what was exported; choose another place."
+            )
+    changed = write_directory(place, files, seen=seen, gone=gone)
+    for path in changed:
+        output.note(f"{path} was changed meanwhile and is left as it is.")
+    record = {"story": story, "format": "directory", "path": str(place), "branches": [], "files": len(files)}
+    sentence = f"Exported {story} to {place}: {output.count_nouns(len(files), 'file')}."
+    output.report(record, sentence, as_json=as_json)
+
+
+MOST_NAMED = 5
+"""Edits that are named where there are more: enough to know them again, on one line."""
 
 
 def _write_story(memory: BlockingMemory, story: str, to: str) -> list[ExportFile]:
@@ -102,9 +152,28 @@ def _note_left_out(files: list[ExportFile], out: str | None) -> None:
         output.note(
             f"Left out {output.count_nouns(files[0].left_out, 'hidden message')}: the format has no place for it."
         )
+    if files[0].turns != files[0].messages:
+        output.note(
+            f"{output.count_nouns(files[0].messages, 'message')} became {output.count_nouns(files[0].turns, 'turn')}: "
+            "the format joins messages of one role that follow each other. No words are left out."
+        )
     if out is None and len(files) > 1:
         others = output.count_nouns(len(files) - 1, "other branch")
         output.note(f"Only the active branch is printed; with --out {others} are files beside it.")
+
+
+def _list_attached(memory: BlockingMemory, story: str) -> list[str]:
+    shared = {one.name for one in memory.shared()}
+    return [book for book in memory.story(story, create=False).attached_books() if book not in shared]
+
+
+def _note_books(entries: int | None, books: Sequence[str], to: str) -> None:
+    if entries is None:
+        return
+    output.note(f"{output.count_nouns(entries, 'entry')} of the story's own lore.")
+    for book in books:
+        command = f"previously lore export {output.as_typed(book)} --to {to}"
+        output.note(f"The attached book {book} is not in it: `{command}` writes it.")
 
 
 def _deliver(

@@ -37,17 +37,9 @@ def forget(
             _ask(plan, keep_backups)
         done = memory.forget(story, first, last, backups=not keep_backups)
     if as_json:
-        output.emit(
-            {
-                "story": done.story,
-                "messages": done.messages,
-                "others": done.others,
-                "texts": done.texts,
-                "backups": list(done.backups),
-                "still_in": list(done.still_in),
-                "cleared": done.cleared,
-            }
-        )
+        from previously.story.json_results import forgotten_json
+
+        output.emit(forgotten_json(done))
         return
     _report(done, plan)
 
@@ -83,6 +75,7 @@ def _describe_plan(plan: ToForget, keep_backups: bool) -> list[str]:
             lines.append(
                 f"{output.count_nouns(plan.by_hand, 'text')} written by hand would stay: see whether they tell of it."
             )
+    lines += [f"{show_name(name)} continues it and would remember it no more." for name in plan.continued_by]
     for path in plan.backups:
         lines.append(f"{'It stays' if keep_backups else 'It would go'} in the backup {output.one_line(path)}.")
     lines += [f"A backup cannot be opened and may keep it: {output.one_line(path)}." for path in plan.missing]

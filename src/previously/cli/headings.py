@@ -5,8 +5,9 @@ from __future__ import annotations
 HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
     "Start here": {
         "demo": ("demo.demo", "See it at work on a sample story."),
+        "open": ("open_page.open_page", "Open your stories in the browser: read, correct, write on."),
         "try": ("try_file.try_file", "See it at work on a chat of your own; nothing is kept."),
-        "import": ("transcript.import_files", "Bring chats in from files, or bring them up to date."),
+        "import": ("import_files.import_files", "Bring chats in from files, or bring them up to date."),
         "stories": ("stories.stories", "List your stories."),
         "show": ("show.show", "Show what is remembered of a story, or one thing of it."),
         "view": ("view.view", "Show exactly what a model would see."),
@@ -35,7 +36,9 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         "reject": ("review.reject", "Refuse a version that waits."),
     },
     "Change a story": {
+        "write": ("write.write", "Let a model write a story on."),
         "add": ("transcript.add", "Add a message; a new name begins a new story."),
+        "continue": ("continue_story.continue_story", "Begin a new story with the memory of another."),
         "delete": ("transcript.delete", "Take a message out of the story; the store keeps it."),
         "hide": ("transcript.hide", "Do not show a message in views; it is still remembered."),
         "unhide": ("transcript.unhide", "Show a hidden message again."),
@@ -55,6 +58,7 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         "chapters": ("chapters.app", "The chapters of a story."),
         "scenes": ("scenes.app", "The scenes that were noted."),
         "branches": ("branches.app", "The branches of a story."),
+        "shared": ("share_memory.app", "What a character, a world or a project keeps for many stories."),
         "books": ("books.app", "Sets of lore that any story can use."),
     },
     "Agents, novels, games": {
@@ -64,6 +68,7 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Upkeep": {
         "export": ("export.export", "Write a story to a file, for other programs or for people."),
+        "apply": ("apply.apply", "Bring edits of an exported directory back into its story."),
         "backup": ("backup.backup", "Copy all stories to a file."),
         "move": ("backup.move", "Copy all stories to another place."),
         "forget": ("forget.forget", "Destroy messages or a whole story, for good."),

@@ -17,13 +17,11 @@ FRONT_WIDTH = 79
 
 _ENDING = """\
 A story comes right after its command: previously show my-story
-Things in it have one name everywhere: recap, chapter:2, thread:7, message:41,
-lore:NAME. `previously help` lists every command, `previously COMMAND --help`
-explains one.
+Things in it have one name: recap, chapter:2, thread:7, message:41, lore:NAME.
+`previously help` lists every command, `previously COMMAND --help` explains one.
 
 Options:
-  --db PATH-or-URL  Where the stories are; else PREVIOUSLY_DB, else your own
-                    data folder. It stands before the command.
+  --db PATH-or-URL  Where the stories are. It stands before the command.
   --version         Print the version and exit.
   -h, --help        Show this help, or that of a command.
 """

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, check_name, open_memory
 from previously.cli.nouns import make_noun
-
-if TYPE_CHECKING:
-    from previously.storage.tables.keys import AccessKey
+from previously.story.json_shapes import key_json
 
 Name = Annotated[str, typer.Argument(metavar="NAME", parser=check_name, help="What the key is called.")]
 Owner = Annotated[
@@ -24,19 +22,15 @@ app: typer.Typer = make_noun("Who may use a server: list, add, remove.")
 @app.command("list")
 def list_keys(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the keys to a server."""
+    from previously.cli.terminal import report_table
+
     with open_memory(ctx) as memory:
         keys = memory.keys()
-    if as_json:
-        output.emit({"keys": [_key_json(key) for key in keys]})
-        return
-    if not keys:
-        output.console().print("There are no keys yet; `previously keys add NAME` makes one.")
-        return
-    from previously.cli.terminal import make_table
-
     rows = [(key.name, key.owner, key.at[:16].replace("T", " "), f"…{key.ending}") for key in keys]
     columns = ("key", "owner", "created (UTC)", "ends with")
-    output.console().print(make_table(columns, rows, left=columns))
+    nothing = "There are no keys yet; `previously keys add NAME` makes one."
+    record = {"keys": [key_json(key) for key in keys]}
+    report_table(record, columns, rows, left=columns, nothing=nothing, as_json=as_json)
 
 
 @app.command("add")
@@ -47,7 +41,7 @@ def add(ctx: typer.Context, called: Name, owner: Owner = None, as_json: AsJson =
     with open_memory(ctx) as memory:
         key, kept = memory.add_key(called, owner=LOCAL_OWNER if owner is None else owner)
     if as_json:
-        output.emit({**_key_json(kept), "key": key})
+        output.emit({**key_json(kept), "key": key})
         return
     output.console().print(key, soft_wrap=True)
     output.note(f"It opens the stories of {kept.owner}. Keep it now: only its hash is kept here.")
@@ -61,7 +55,3 @@ def remove(ctx: typer.Context, called: Name, as_json: AsJson = False) -> None:
     output.report(
         {"removed": gone.name, "owner": gone.owner}, f"Key {output.one_line(gone.name)} is gone.", as_json=as_json
     )
-
-
-def _key_json(key: AccessKey) -> dict[str, Any]:
-    return {"name": key.name, "owner": key.owner, "created": key.at, "ending": key.ending}

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output, scene_memories
-from previously.cli.arguments import AsJson, Story, check_name, open_memory, read_words
+from previously.cli.arguments import AsJson, Story, check_name, open_story, read_words
+from previously.cli.export import export_book
 from previously.cli.nouns import make_noun
-from previously.cli.things import Thing, ThingKind, find_listed
+from previously.story.thing_name import Thing, ThingKind
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
@@ -34,8 +35,8 @@ Content = Annotated[
 ]
 
 app: typer.Typer = make_noun(
-    "What things are: list, show, add, edit, remove, accept, merge, explain; and scene memories in files: validate, "
-    "migrate, combine."
+    "What things are: list, show, add, edit, remove, accept, merge, explain; a book as a file: export; and scene "
+    "memories in files: validate, migrate, combine."
 )
 
 
@@ -47,10 +48,9 @@ def list_entries(
     as_json: AsJson = False,
 ) -> None:
     """List the entries of a story and of its books."""
-    from previously.cli.memory_json import lore_json
+    from previously.story.json_shapes import lore_json
 
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         entries, attached = opened.lore(everything=True), opened.attached_books()
     counts = dict.fromkeys(("live", "retired", "suggested", "removed"), 0)
     for entry in entries:
@@ -59,22 +59,32 @@ def list_entries(
     if as_json:
         output.emit({"story": story, "entries": [lore_json(one) for one in shown], "counts": counts, "books": attached})
         return
-    console = output.console()
     if shown:
-        from previously.cli.terminal import make_table
+        from previously.cli.terminal import print_texts, shorten
 
-        columns = ("entry", "type", "by", "keywords", "content")
-        console.print(make_table(columns, [_make_row(one) for one in shown], left=columns))
-        console.print()
+        print_texts(
+            ("entry", "type", "by", "keywords", "content"),
+            [
+                (
+                    one.name if one.status == "live" else f"{one.name} ({one.status})",
+                    one.type,
+                    f"book {one.book}" if one.book else one.by,
+                    shorten(", ".join(one.keywords), SHORT_KEYWORDS),
+                    shorten(one.content, SHORT_CONTENT),
+                )
+                for one in shown
+            ],
+        )
+        output.write_data("")
     parts = [f"{number:,} {status}" for status, number in counts.items() if number]
     if not parts:
         name = output.as_typed(story)
         by_hand = f"`previously lore add {name}`, or `previously books attach {name}` for a book"
-        console.print(output.from_model(story, "There is no lore", by_hand), soft_wrap=True)
+        output.write_data(output.from_model(story, "There is no lore", by_hand))
         return
-    console.print(f"{output.count_nouns(len(entries), 'entry')}: {', '.join(parts)}.")
+    output.write_data(f"{output.count_nouns(len(entries), 'entry')}: {', '.join(parts)}.")
     if counts["suggested"] and not everything:
-        console.print("`--all` lists those suggested; `previously lore accept` takes one over.")
+        output.write_data("`--all` lists those suggested; `previously lore accept` takes one over.")
 
 
 @app.command("add")
@@ -91,8 +101,7 @@ def add(
     from previously.core.errors import BadInput
     from previously.lore.keys import normalize_name
 
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         there = next(
             (one for one in opened.lore() if not one.book and normalize_name(one.name) == normalize_name(entry)), None
         )
@@ -117,8 +126,7 @@ def edit(
 
     if keywords is None and text is None and not kind:
         raise BadInput("There is nothing to change: give --text, --keyword or --type.")
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         known = _find_own(opened, entry)
         content = None if text is None else read_words(text)
         made = opened.write_lore(known.name, kind or known.type, keywords=keywords, content=content)
@@ -128,10 +136,10 @@ def edit(
 @app.command("show")
 def show(ctx: typer.Context, story: Story, entry: EntryName, as_json: AsJson = False) -> None:
     """Show one entry whole, with what was said of it before and what is suggested."""
-    from previously.cli.memory_json import lore_json
+    from previously.story.json_shapes import lore_json
 
-    with open_memory(ctx) as memory:
-        one = find_listed(memory.story(story, create=False), Thing(ThingKind.LORE, entry))
+    with open_story(ctx, story) as opened:
+        one = opened.find_listed(Thing(ThingKind.LORE, entry))
     if as_json:
         output.emit({"story": story, **lore_json(one)})
         return
@@ -154,24 +162,38 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Say that two entries are of one thing, under the second name."""
-    with open_memory(ctx) as memory:
-        made = memory.story(story, create=False).merge_lore(entry, into)
+    with open_story(ctx, story) as opened:
+        made = opened.merge_lore(entry, into)
     report_entry(story, "merged", made, f"{entry} is part of {made.name} now.", as_json)
+
+
+@app.command("rename")
+def rename(
+    ctx: typer.Context,
+    story: Story,
+    entry: EntryName,
+    new: Annotated[str, typer.Argument(metavar="NEW", parser=check_name, help="Its new name.")],
+    as_json: AsJson = False,
+) -> None:
+    """Give an entry another name; it is still found by the old one."""
+    with open_story(ctx, story) as opened:
+        made = opened.rename_lore(_find_own(opened, entry).name, new)
+    report_entry(story, "renamed", made, f"{entry} is called {made.name} now.", as_json)
 
 
 @app.command("accept")
 def accept(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
     """Take over an entry that is only suggested, or bring back one that was removed."""
-    with open_memory(ctx) as memory:
-        made = memory.story(story, create=False).accept_lore(entry, kind)
+    with open_story(ctx, story) as opened:
+        made = opened.accept_lore(entry, kind)
     report_entry(story, "accepted", made, f"{made.name} is part of the lore now.", as_json)
 
 
 @app.command("remove")
 def remove(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
     """Show an entry no more. Nothing is deleted: `lore accept` brings it back."""
-    with open_memory(ctx) as memory:
-        made = memory.story(story, create=False).remove_lore(entry, kind)
+    with open_story(ctx, story) as opened:
+        made = opened.remove_lore(entry, kind)
     report_entry(story, "removed", made, f"{made.name} is shown no more.", as_json)
 
 
@@ -185,36 +207,34 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say of each entry why it comes up in the view of the newest turn, or why not."""
-    with open_memory(ctx) as memory:
-        decisions = memory.story(story, create=False).explain_lore(reader)
+    with open_story(ctx, story) as opened:
+        decisions = opened.explain_lore(reader)
     if as_json:
         entries = [
-            {"name": one.name, "book": one.book or None, "fired": one.fired, "reason": one.reason} for one in decisions
+            {
+                "name": one.name,
+                "book": one.book or None,
+                "fired": one.fired,
+                "reason": one.reason,
+                "place": one.place or None,
+            }
+            for one in decisions
         ]
         output.emit({"story": story, "reader": reader, "entries": entries})
         return
     if not decisions:
         output.console().print("There are no entries that could come up.")
         return
-    from previously.cli.terminal import make_table
+    from previously.cli.terminal import print_texts
 
-    rows = [(one.name, one.book or "-", "yes" if one.fired else "no", one.reason) for one in decisions]
-    columns = ("entry", "book", "comes up", "because")
-    output.console().print(make_table(columns, rows, left=columns))
+    rows = [(one.name, one.book or "-", one.place or "no", one.reason) for one in decisions]
+    print_texts(("entry", "book", "comes up in", "because"), rows)
 
 
+app.command("export")(export_book)
 app.command("validate")(scene_memories.validate)
 app.command("migrate")(scene_memories.migrate)
 app.command("combine")(scene_memories.combine)
-
-
-def _make_row(one: LoreListing) -> tuple[str, ...]:
-    from previously.cli.terminal import shorten
-
-    by = f"book {one.book}" if one.book else one.by
-    status = "" if one.status == "live" else f" ({one.status})"
-    keywords = shorten(", ".join(one.keywords), SHORT_KEYWORDS)
-    return f"{one.name}{status}", one.type, by, keywords, shorten(one.content, SHORT_CONTENT)
 
 
 def _find_own(story: BlockingStory, entry: str) -> LoreListing:
@@ -223,7 +243,7 @@ def _find_own(story: BlockingStory, entry: str) -> LoreListing:
 
     own = [one for one in story.lore(everything=True) if not one.book]
     try:
-        listing: LoreListing = find_listed(story, Thing(ThingKind.LORE, entry))
+        listing: LoreListing = story.find_listed(Thing(ThingKind.LORE, entry))
     except BadInput as error:
         if "could mean" in str(error):
             raise
@@ -235,7 +255,7 @@ def _find_own(story: BlockingStory, entry: str) -> LoreListing:
 
 def report_entry(story: str, verb: str, made: LoreListing, sentence: str, as_json: bool) -> None:
     """Print what was done to an entry."""
-    from previously.cli.memory_json import lore_json
+    from previously.story.json_shapes import lore_json
 
     record = {"story": story, verb: made.name, "entry": lore_json(made), "problems": list(made.problems)}
     output.report(record, sentence, as_json=as_json)

@@ -12,9 +12,9 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, open_for_folding
-from previously.cli.memory_json import span_json
 from previously.core.errors import BadInput
 from previously.core.path import Span
+from previously.story.json_results import report_json
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
@@ -51,7 +51,7 @@ def fold(
     if plan and once:
         report = replace(report, folds=report.folds[:1])
     if as_json:
-        output.emit(report_json(story, report))
+        output.emit(report_json(story, report, compute_price(report)))
     else:
         print_folds(report, planned=plan, verbose=verbose)
 
@@ -67,7 +67,7 @@ def fold_anew(found: BlockingStory, story: str, *, yes: bool) -> FoldReport:
     output.note(
         f"Folding {story} anew: {output.count_nouns(len(planned.folds), 'fold')}, "
         f"{output.count_nouns(planned.calls, 'model call')}, "
-        f"about {read:,} tokens to read and {written:,} to write{money}."
+        f"about {output.count_nouns(read, 'token')} to read and {written:,} to write{money}."
     )
     at_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if at_terminal and not yes and not typer.confirm("Fold it anew?", err=True):
@@ -136,7 +136,7 @@ def _list_details(report: FoldReport, *, planned: bool) -> list[str]:
     for done in report.folds:
         lines.append(
             f"{str(done.span).capitalize()} {_describe_fold(done)} ({done.reason}): "
-            f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}."
+            f"reads {output.count_nouns(done.cost.input_tokens, 'token')}, writes {done.cost.output_tokens:,}."
         )
     return lines
 
@@ -148,34 +148,26 @@ def _summarize(report: FoldReport, *, planned: bool) -> str:
     counted = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
     span = Span(min(done.span.first for done in folds), max(done.span.last for done in folds))
     read, written = (sum(getattr(done.cost, name) for done in folds) for name in ("input_tokens", "output_tokens"))
-    sentence = f"{str(span).capitalize()} {'would be' if planned else 'were'} folded: {counted}"
-    sentence += f"; {read:,} tokens read, {written:,} written."
+    were = "would be" if planned else "was" if len(span) == 1 else "were"
+    sentence = f"{str(span).capitalize()} {were} folded: {counted}"
+    sentence += f"; {output.count_nouns(read, 'token')} read, {written:,} written."
     if report.closed:
         sentence += f" {output.count_nouns(len(report.closed), 'chapter')} closed."
-    for status, words in _OUTCOMES.items():
-        number = sum(done.status == status for done in folds)
-        sentence += f" {number:,} {words}." if number else ""
+    for status, (of_one, of_many) in _OUTCOMES.items():
+        told = [done.reason for done in folds if done.status == status]
+        sentence += f" {output.count_nouns(len(told), 'fold')} {of_one if len(told) == 1 else of_many}." if told else ""
+        # A reason says why a fold was due, and then what went wrong.
+        causes = dict.fromkeys(reason.partition("; ")[2] for reason in told if status == "provisional")
+        sentence += "".join(f" {cause.rstrip('.')}." for cause in causes if cause)
     return f"{sentence} -v tells each."
 
 
 _OUTCOMES = {
-    "provisional": "are provisional, until the model answers",
-    "pending": "wait for your approval",
-    "refused": "could not be kept",
+    "provisional": ("is provisional, until the model answers", "are provisional, until the model answers"),
+    "pending": ("waits for your approval", "wait for your approval"),
+    "refused": ("could not be kept", "could not be kept"),
 }
-"""Outcomes of folds that a person should know of."""
-
-
-def report_json(story: str, report: FoldReport) -> dict[str, object]:
-    """Return the report of a fold in the shape that is relied on from outside."""
-    return {
-        "folds": [_fold_json(done) for done in report.folds],
-        "calls": report.calls,
-        "price": compute_price(report),
-        "stopped": report.stopped,
-        "closed": [{"position": end.position, "title": end.title, "reason": end.reason} for end in report.closed],
-        "story": story,
-    }
+"""Outcomes of folds that a person should know of, of one fold and of many."""
 
 
 def compute_price(report: FoldReport) -> float:
@@ -183,22 +175,4 @@ def compute_price(report: FoldReport) -> float:
     from previously.settings import resolve
     from previously.settings_file import find_effective
 
-    settings = resolve(find_effective(os.environ)[1])
-    asked = [done.cost for done in report.folds if done.cost.calls]
-    read, written = sum(cost.input_tokens for cost in asked), sum(cost.output_tokens for cost in asked)
-    return round((read * settings.input_price + written * settings.output_price) / 1_000_000, 6)
-
-
-def _fold_json(done: FoldDone) -> dict[str, object]:
-    return {
-        "kind": done.kind.value,
-        "scope": done.scope,
-        "status": done.status,
-        "made_by": done.made_by,
-        "reason": done.reason,
-        "span": span_json(done.span),
-        "beside": list(done.beside),
-        "calls": done.cost.calls,
-        "input_tokens": done.cost.input_tokens,
-        "output_tokens": done.cost.output_tokens,
-    }
+    return resolve(find_effective(os.environ)[1]).compute_price(done.cost for done in report.folds)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
+from previously.cli.plain_parameters import PlainGroup
 from previously.core.errors import BadInput
 
 LISTS = "list"
@@ -22,7 +22,7 @@ NewWords = Annotated[
 ]
 
 
-class _Noun(TyperGroup):
+class _Noun(PlainGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args and self._needs_story(ctx):
             return super().parse_args(ctx, ["--help"])

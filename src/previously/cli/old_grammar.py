@@ -18,14 +18,7 @@ _RENAMED = {
     "scene": ("scenes", "add"),
     "rebuild": ("fold", "--anew"),
 }
-_BOOKS = {
-    "books": "list",
-    "import": "add",
-    "attach": "attach",
-    "detach": "detach",
-    "forget": "remove",
-    "export": "export",
-}
+_BOOKS = {"books": "list", "import": "add", "attach": "attach", "detach": "detach", "forget": "remove"}
 _DEEDS = {
     "threads": {"--open": "add", "--resolve": "settle", "--reopen": "reopen", "--reword": "edit"},
     "state": {"--set": "add", "--end": "remove"},
@@ -62,6 +55,8 @@ def _translate(words: list[str]) -> list[str]:
             return ["remove", story, f"pin:{pin}", *rest]
         case ["lore", verb, *rest] if verb in _BOOKS:
             return ["books", _BOOKS[verb], *rest]
+        case ["books", "export", *rest]:
+            return ["lore", "export", *rest]
         case ["lore", "lock" | "unlock" as verb, story, entry, *rest]:
             return [verb, story, f"lore:{entry}", *rest]
         case ["cast", story, name, *rest] if story not in ("list", "show", "merge") and _are_names(story, name):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
 
+from previously.core.count_nouns import count_nouns as count_nouns
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -76,11 +77,11 @@ def report(record: Mapping[str, Any], sentence: str, *, as_json: bool) -> None:
     if as_json:
         emit(record)
     else:
-        console().print(one_line(sentence), soft_wrap=True)
+        write_data(one_line(sentence))
 
 
 def write_data(text: str) -> None:
-    """Print a result for another program on stdout, as it is."""
+    """Print a result on stdout as it is: for another program, or plain lines, for which Rich need not be loaded."""
     try:
         typer.echo(text)
     except OSError as error:
@@ -155,18 +156,14 @@ def from_model(story: str, nothing: str, by_hand: str = "") -> str:
 
 def one_line(text: str) -> str:
     """The text as it can stand in a sentence."""
+    if text.isprintable() and "  " not in text and text == text.strip():
+        return text  # as nearly all names are; no other space than the plain one is printable
     return " ".join(printable(text).split())
 
 
 def as_typed(name: str) -> str:
     """The name as it is typed in a command: in quotes where a shell would take it apart."""
     return shlex.quote(one_line(name))
-
-
-def count_nouns(number: int, noun: str) -> str:
-    """So many of something, in words."""
-    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}{'es' if noun.endswith('ch') else 's'}"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def takes_unicode(stream: TextIO) -> bool:

@@ -178,7 +178,7 @@ def _play(shown: TerminalGame, session: GameSession, run: Callable[[Coroutine[An
 
 
 async def obey(shown: TerminalGame, session: GameSession, line: str) -> None:
-    """Do what a command says."""
+    """Carry out a command that the player typed."""
     command, _, rest = line[1:].partition(" ")
     rest, story = rest.strip(), session.story
     match command:

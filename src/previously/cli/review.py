@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, open_memory, parse_version
+from previously.cli.arguments import AsJson, Story, open_story, parse_version
 
 if TYPE_CHECKING:
     from previously.core.versions import Version
@@ -19,10 +19,10 @@ VersionId = Annotated[
 
 def pending(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """List what waits for approval (see the setting `review`)."""
-    from previously.cli.versions import version_json
+    from previously.story.json_shapes import version_json
 
-    with open_memory(ctx) as memory:
-        waiting = memory.story(story, create=False).pending()
+    with open_story(ctx, story) as opened:
+        waiting = opened.pending()
     if as_json:
         output.emit({"story": story, "versions": [{**version_json(one), "text": one.made.text} for one in waiting]})
         return
@@ -48,8 +48,8 @@ def _lay_out(version: Version) -> str:
 
 def approve(ctx: typer.Context, story: Story, which: VersionId, as_json: AsJson = False) -> None:
     """Put a version that waits in force."""
-    with open_memory(ctx) as memory:
-        _report_decision(story, memory.story(story, create=False).approve(which), as_json)
+    with open_story(ctx, story) as opened:
+        _report_decision(story, opened.approve(which), as_json)
 
 
 def reject(
@@ -60,14 +60,10 @@ def reject(
     as_json: AsJson = False,
 ) -> None:
     """Refuse a version that waits; the next fold makes another."""
-    with open_memory(ctx) as memory:
-        _report_decision(story, memory.story(story, create=False).reject(which, reason), as_json)
+    with open_story(ctx, story) as opened:
+        _report_decision(story, opened.reject(which, reason), as_json)
 
 
 def _report_decision(story: str, version: Version, as_json: bool) -> None:
     status = version.made.status.value
-    _report(story, status, version.id, f"Version {version.id} is {status}.", as_json)
-
-
-def _report(story: str, verb: str, what: object, sentence: str, as_json: bool) -> None:
-    output.report({"story": story, verb: what}, sentence[0].upper() + sentence[1:], as_json=as_json)
+    output.report({"story": story, status: version.id}, f"Version {version.id} is {status}.", as_json=as_json)

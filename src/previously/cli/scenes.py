@@ -14,11 +14,11 @@ from previously.cli.arguments import (
     ModelName,
     Story,
     open_for_folding,
-    open_memory,
+    open_story,
     parse_position,
 )
 from previously.cli.nouns import make_noun
-from previously.cli.things import Thing, ThingKind, find_listed
+from previously.story.thing_name import Thing, ThingKind
 
 if TYPE_CHECKING:
     from previously.core.scene import Analysis
@@ -30,10 +30,10 @@ app: typer.Typer = make_noun("The scenes that were noted: list, show, add (a sce
 @app.command("list")
 def list_scenes(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """List the scenes that were noted, with their summaries and what they describe."""
-    from previously.cli.memory_json import scene_json
+    from previously.story.json_shapes import scene_json
 
-    with open_memory(ctx) as memory:
-        notes = memory.story(story, create=False).scenes()
+    with open_story(ctx, story) as opened:
+        notes = opened.scenes()
     if as_json:
         output.emit({"story": story, "scenes": [scene_json(number, one) for number, one in enumerate(notes, 1)]})
         return
@@ -53,11 +53,11 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one scene."""
-    from previously.cli.memory_json import scene_json
+    from previously.story.json_shapes import scene_json
 
     thing = Thing(ThingKind.SCENE, which)
-    with open_memory(ctx) as memory:
-        scene = find_listed(memory.story(story, create=False), thing)
+    with open_story(ctx, story) as opened:
+        scene = opened.find_listed(thing)
     if as_json:
         output.emit({"story": story, **scene_json(thing.number, scene)})
     else:
@@ -67,8 +67,8 @@ def show(
 @app.command("add", context_settings={"ignore_unknown_options": True})
 def add(ctx: typer.Context, story: Story, at: At = None, as_json: AsJson = False) -> None:
     """End the scene with the newest message, or with another; the next fold notes it."""
-    with open_memory(ctx) as memory:
-        mark = memory.story(story, create=False).end_scene(-1 if at is None else at)
+    with open_story(ctx, story) as opened:
+        mark = opened.end_scene(-1 if at is None else at)
     if as_json:
         output.emit({"story": story, "position": mark.position})
     else:
@@ -99,8 +99,9 @@ def analyze(
     as_json: AsJson = False,
 ) -> None:
     """Analyse fragments as the librarian does: what each adds, what changed, what is open."""
-    from previously.cli.memory import print_folds, report_json
-    from previously.cli.memory_json import analysis_json
+    from previously.cli.memory import compute_price, print_folds
+    from previously.story.json_results import report_json
+    from previously.story.json_shapes import analysis_json
 
     with open_for_folding(ctx, endpoint, model) as memory:
         opened = memory.story(story, create=False)
@@ -110,7 +111,12 @@ def analyze(
     wanted = {done.span.first for done in report.folds} if where is None else {where if where >= 0 else length + where}
     chosen = [(at, one) for at, one in analyses.items() if at in wanted]
     if as_json:
-        output.emit({**report_json(story, report), "analyses": [analysis_json(at, one) for at, one in chosen]})
+        output.emit(
+            {
+                **report_json(story, report, compute_price(report)),
+                "analyses": [analysis_json(at, one) for at, one in chosen],
+            }
+        )
     else:
         for at, one in chosen:
             _print_analysis(at, one)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from previously.cli import output
 from previously.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from previously.server.game_table import GameTable
+
+
+def open_games() -> GameTable:
+    """Return the games that are played on the page; they are read when somebody first asks."""
+    from previously.play.table import PlayTable
+
+    return PlayTable()
 
 
 def serve(
@@ -79,4 +89,5 @@ def serve(
         log_json=log_json,
     )
     named = (memory_endpoint, memory_model) if memory_endpoint else None
-    run_server(serving, ctx.obj, named, output.note)
+    told = f"Remembering at {serving.origin}/v1 for {parse_endpoint(upstream).shown}; the page is at /."
+    run_server(serving, ctx.obj, named, lambda: output.note(told), open_games)

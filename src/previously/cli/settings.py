@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, open_memory
-from previously.core.errors import BadInput
+from previously.cli.arguments import AsJson, Story, open_story
 
 
 def set_values(
@@ -26,8 +25,7 @@ def set_values(
     from previously.settings import Layer, Origin, explain_settings
     from previously.settings_file import find_effective
 
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         if assignments:
             opened.set(assignments)
         own = opened.settings()
@@ -54,14 +52,11 @@ def presets(
     as_json: AsJson = False,
 ) -> None:
     """List the kinds of stories that the setting `preset` names, and what each means."""
-    from previously.presets import MEANINGS, PRESETS, show_value
+    from previously.presets import MEANINGS, PRESETS, describe_presets, show_value
 
-    if preset is not None and preset not in PRESETS:
-        raise BadInput(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
+    described = describe_presets(preset)
     if as_json:
-        named = [preset] if preset else list(PRESETS)
-        rows = [{"preset": name, "meaning": MEANINGS[name], "settings": dict(PRESETS[name])} for name in named]
-        output.emit({"presets": rows})
+        output.emit({"presets": described})
         return
     console = output.console()
     if preset is None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, open_memory
+from previously.cli.arguments import AsJson, Story, open_story
 from previously.cli.chapters import print_chapter, print_text
-from previously.cli.memory_json import chapter_json, span_json
-from previously.cli.read_thing import read_thing
-from previously.cli.things import Thing, parse_thing
+from previously.story import json_shapes as shapes
+from previously.story.json_shapes import chapter_json, span_json
+from previously.story.thing_name import Thing, ThingKind, parse_thing
 
 if TYPE_CHECKING:
-    pass
+    from previously.blocking import BlockingStory
 
 NEWEST = 5
 """The messages that `show` ends with: enough to see where the story is, on one screen with its memory."""
@@ -34,35 +34,34 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show what is remembered of a story, or one thing of it."""
-    from previously.cli.memory_json import remembered_json
-
     if what is not None:
         _show_thing(ctx, story, parse_thing(what), as_json)
         return
     if gaps:
         _show_gaps(ctx, story, as_json)
         return
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         info, branches, recap = opened.info(), opened.branches(), opened.recap()
         chapters, backbone, pins, flagged = opened.chapters(), opened.backbone(), opened.pins(), opened.flagged()
         length = info.active.messages
         newest = opened.messages(max(length - NEWEST, 0), -1) if length else []
-        beside = remembered_json(opened)
-        brief = opened.brief()
+        beside = _list_remembered(opened)
+        brief, link = opened.brief(), opened.continues()
+        begun = _list_begun(opened) if link and link.story else []
     if as_json:
         output.emit(
             {
                 "story": story,
                 "branch": info.active.name,
                 "messages": length,
+                "continues": {**shapes.link_json(link), "begins_with": begun} if link else None,
                 "recap": recap.text if recap and not brief else None,
                 "recap_span": span_json(recap.told) if recap else None,
                 **({"recap_cut": span_json(recap.cut)} if recap and recap.cut else {}),
                 "chapters": [chapter_json(one) for one in chapters],
                 "backbone": backbone.text if backbone else None,
                 "backbone_span": span_json(backbone.span) if backbone else None,
-                "pins": [{"pin": pin.id, "position": pin.position, "text": pin.text} for pin in pins],
+                "pins": [shapes.pin_json(pin) for pin in pins],
                 "stale": [name for name, text in (("recap", recap), ("backbone", backbone)) if text and text.stale],
                 "flagged": flagged,
                 "layers": [],
@@ -81,7 +80,17 @@ def show(
     others = [f"{branch.name} ({branch.messages:,})" for branch in branches if branch.name != info.active.name]
     if others:
         console.print(output.one_line(f"Other branches: {', '.join(others)}"))
-    if not (recap or chapters):
+    if link:
+        console.print(
+            f"It continues {output.one_line(link.story)}, {output.count_nouns(link.messages, 'message')}."
+            if link.story
+            else "It continues a story that is not here any more."
+        )
+    if begun:
+        console.print("\nBefore this story", style="bold")
+        console.print("\n".join(f"  {one['tokens']:,} tokens: {output.one_line(one['what'])}" for one in begun))
+        console.print(f"  `previously view {output.as_typed(story)}` shows the words.", soft_wrap=True)
+    if not (recap or chapters) and (length or not begun):
         console.print(f"\nNothing is folded yet. `previously fold {output.as_typed(story)}` folds what is due.")
     if pins:
         console.print("\nPinned", style="bold")
@@ -100,9 +109,35 @@ def show(
         console.print(render_message([(item.position, item.entry.message) for item in newest], short=True))
 
 
+def _list_begun(story: BlockingStory) -> list[dict[str, Any]]:
+    """Return the texts of earlier stories that the story begins with, as a view shows them now."""
+    from previously.view.view import Section
+
+    view = story.view(aside=True)
+    return [{"what": item.reason, "tokens": item.tokens} for item in view.items if item.section is Section.EARLIER]
+
+
+def _list_remembered(story: BlockingStory) -> dict[str, Any]:
+    """Return the lists of `show`: what scenes left behind, what is open, how things stand, who knows what."""
+    lore = [one for one in story.lore(everything=True) if not one.book and one.status != "removed"]
+    return {
+        "episodes": [shapes.episode_json(one) for one in story.episodes()],
+        "scenes": [shapes.scene_json(number, one) for number, one in enumerate(story.scenes(), 1)],
+        "lore": [shapes.lore_json(one) for one in lore],
+        "books": story.attached_books(),
+        "cast": [shapes.cast_json(one) for one in story.cast() if not one.knowledge.is_empty],
+        "threads": [
+            shapes.thread_json(one) for one in story.threads(everything=True) if one.status.value != "resolved"
+        ],
+        "state": [shapes.held_json(one) for one in story.state()],
+        "players": [{"name": one.name, "character": one.character, "since": one.since} for one in story.players()],
+        "wishes": [shapes.wish_json(one) for one in story.wishes()],
+    }
+
+
 def _show_gaps(ctx: typer.Context, story: str, as_json: bool) -> None:
-    with open_memory(ctx) as memory:
-        gaps = memory.story(story, create=False).gaps()
+    with open_story(ctx, story) as opened:
+        gaps = opened.gaps()
     if as_json:
         output.emit({"story": story, "gaps": [{"position": gap.position, "reason": gap.reason} for gap in gaps]})
         return
@@ -139,10 +174,18 @@ def _print_beside(story: str, beside: Mapping[str, Any]) -> None:
 
 
 def _show_thing(ctx: typer.Context, story: str, thing: Thing, as_json: bool) -> None:
-    with open_memory(ctx) as memory:
-        heading, words, record = read_thing(memory.story(story, create=False), thing)
+    with open_story(ctx, story) as opened:
+        text = opened.read_thing(thing)
+        is_message = thing.kind is ThingKind.MESSAGE
+        words = _render_message(opened, thing.position) if is_message else text.words
     if as_json:
-        output.emit({"story": story, "shown": str(thing), **record})
+        output.emit({"story": story, "shown": str(thing), **text.record})
         return
-    output.console().print(output.one_line(heading), style="bold")
+    output.console().print(output.one_line(text.heading), style="bold")
     output.console().print(output.printable(words))
+
+
+def _render_message(story: BlockingStory, position: int) -> str:
+    from previously.cli.terminal import render_body
+
+    return render_body(story.messages(position, position)[0].entry.message)

@@ -7,67 +7,59 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from previously.cli.output import one_line, printable, takes_unicode
+from previously.cli.output import console, emit, one_line, printable, takes_unicode, write_data
 from previously.core.messages import Error, Image, Message, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
     from rich.table import Table
 
+    from previously.text.compare import WordChange
     from previously.view.view import View
 
 _SPEAKER_STYLES = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
-_SECTION_STYLES = {
-    "system": "blue",
-    "pins": "yellow",
-    "wishes": "bright_white",
-    "backbone": "cyan",
-    "chapters": "bright_magenta",
-    "episodes": "bright_cyan",
-    "recap": "magenta",
-    "brief": "magenta",
-    "threads": "bright_red",
-    "state": "white",
-    "cast": "bright_green",
-    "lore": "red",
-    "tail": "green",
-    "recall": "bright_yellow",
-    "furniture": "bright_blue",
-    "free": "dim",
+_SECTIONS = {
+    "system": ("blue", "▒", "s"),
+    "pins": ("yellow", "▪", "p"),
+    "wishes": ("bright_white", "▫", "w"),
+    "earlier": ("bright_blue", "◂", "b"),
+    "backbone": ("cyan", "▌", "b"),
+    "chapters": ("bright_magenta", "▐", "c"),
+    "episodes": ("bright_cyan", "▄", "e"),
+    "recap": ("magenta", "█", "r"),
+    "brief": ("magenta", "█", "r"),
+    "threads": ("bright_red", "◇", "h"),
+    "state": ("white", "◆", "="),
+    "cast": ("bright_green", "▣", "k"),
+    "shared": ("bright_yellow", "◈", "x"),
+    "lore": ("red", "▤", "l"),
+    "tail": ("green", "▓", "t"),
+    "recall": ("bright_yellow", "▞", "a"),
+    "furniture": ("bright_blue", "▚", "f"),
+    "free": ("dim", "░", "."),
 }
-_SIGNS = {
-    "furniture": "▚",
-    "system": "▒",
-    "pins": "▪",
-    "wishes": "▫",
-    "backbone": "▌",
-    "chapters": "▐",
-    "episodes": "▄",
-    "recap": "█",
-    "brief": "█",
-    "threads": "◇",
-    "state": "◆",
-    "cast": "▣",
-    "lore": "▤",
-    "tail": "▓",
-    "recall": "▞",
-    "free": "░",
-}
-_ASCII_SIGNS = {section: section[0] for section in _SIGNS} | {
-    "recall": "a",
-    "brief": "r",
-    "state": "=",
-    "cast": "k",
-    "threads": "h",
-    "free": ".",
-}
+"""Of each section of a view: its colour, its sign in the bar, and the sign where only ASCII can be shown."""
+
 BAR_WIDTH = 60
 """Fits into a terminal of 80 columns."""
 
 SHORT = 100
 """Characters of a message in its short form: one line of the widest output."""
+
+
+_CHANGES = {"removed": ("[-", "-]", "red"), "added": ("{+", "+}", "green")}
+
+
+def print_changes(console: Console, changes: Sequence[WordChange]) -> None:
+    """Print a text with what was taken out of it and what was put in."""
+    for change in changes:
+        opening, closing, style = _CHANGES.get(change.kind.value, ("", "", ""))
+        body = change.text.rstrip()
+        shown = printable(f"{opening}{body}{closing}{change.text[len(body) :]}")
+        console.print(shown, style=style or None, end="", soft_wrap=True)
+    console.print()
 
 
 def render_body(message: Message) -> str:
@@ -126,6 +118,44 @@ def make_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left
     return drawn
 
 
+def report_table(
+    record: Mapping[str, Any],
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    left: Sequence[str],
+    nothing: str,
+    as_json: bool,
+) -> None:
+    """Print a list: the record as JSON, or for people a table, or the sentence that there is nothing to list."""
+    if as_json:
+        emit(record)
+    elif rows:
+        console().print(make_table(columns, rows, left=left))
+    else:
+        console().print(nothing, soft_wrap=True)
+
+
+MOST_DRAWN = 200
+"""Rows of a table that is drawn cell by cell: each takes a millisecond, and nobody sees the shape of a longer one."""
+
+
+def print_texts(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table of texts, drawn, or as plain lines where it is very long."""
+    if len(rows) > MOST_DRAWN:
+        write_data(render_long_table(columns, rows))
+    else:
+        console().print(make_table(columns, rows, left=columns))
+
+
+def render_long_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The same for very many rows, as plain lines: no cell is folded, however wide the table gets."""
+    cells = [columns, *([one_line(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = (" ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
+    return "\n".join(lines)
+
+
 def share_budget(view: View) -> dict[str, int]:
     """Return the tokens of each section of a view, and those that are free."""
     shares: dict[str, int] = {}
@@ -138,15 +168,15 @@ def draw_budget(view: View) -> RenderableType:
     """The budget as a bar, with what each sign stands for."""
     from rich.text import Text as Styled
 
-    signs = _SIGNS if takes_unicode(sys.stdout) else _ASCII_SIGNS
+    which = 1 if takes_unicode(sys.stdout) else 2
     shares = share_budget(view)
     drawn = Styled()
     for section, cells in _share_cells(shares, view.budget_tokens).items():
-        drawn.append(signs[section] * cells, _SECTION_STYLES[section])
+        drawn.append(_SECTIONS[section][which] * cells, _SECTIONS[section][0])
     drawn.append("\n")
     for section, tokens in shares.items():
         share = round(100 * tokens / view.budget_tokens)
-        drawn.append(f"{signs[section]} ", _SECTION_STYLES[section])
+        drawn.append(f"{_SECTIONS[section][which]} ", _SECTIONS[section][0])
         drawn.append(f"{section} {tokens:,} ({share} %)   ")
     drawn.rstrip()
     return drawn

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, open_memory, read_words
+from previously.cli.arguments import AsJson, Story, open_story, read_words
 from previously.cli.nouns import NewWords, Which, expect_change, make_noun
-from previously.cli.things import Thing, ThingKind, find_listed
+from previously.story.thing_name import Thing, ThingKind
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
@@ -24,39 +24,31 @@ Owner = Annotated[
     str | None, typer.Option("--owner", metavar="WHO", help="Whose it is: who promised, owes or asks; '' for nobody's.")
 ]
 
+NOTHING_OPEN = "Nothing is known to be open"
+
 app: typer.Typer = make_noun("What is open in a story: list, show, add, edit, remove, settle, reopen, merge.")
 
 
 @app.command("list")
 def list_threads(ctx: typer.Context, story: Story, everything: All = False, as_json: AsJson = False) -> None:
     """List what is open, what matters most first."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
-        listed, own = opened.threads(everything=everything), opened.settings()
-    if as_json:
-        output.emit(_list_json(story, listed))
-        return
-    if not listed:
-        what = "No thread is known" if everything else "Nothing is known to be open"
-        sentence = output.from_model(story, what, f"`previously threads add {output.as_typed(story)} TEXT`")
-        output.console().print(
-            sentence if _notes_threads(story, own) else f"{what}; {_explain_none(story)}.", soft_wrap=True
-        )
-        return
-    from previously.cli.terminal import make_table
+    from previously.cli.terminal import report_table
 
-    columns = ("", "status", "thread", "whose", "due", "since", "by")
+    with open_story(ctx, story) as opened:
+        listed, own = opened.threads(everything=everything), opened.settings()
+    columns, left = ("", "status", "thread", "whose", "due", "since", "by"), ("status", "thread", "whose", "due", "by")
+    nothing = "" if listed else _explain_none(story, own, "No thread is known" if everything else NOTHING_OPEN)
     rows = [_make_row(one) for one in listed]
-    output.console().print(make_table(columns, rows, left=("status", "thread", "whose", "due", "by")))
+    report_table(_list_json(story, listed), columns, rows, left=left, nothing=nothing, as_json=as_json)
 
 
 @app.command("show")
 def show(ctx: typer.Context, story: Story, which: Which, as_json: AsJson = False) -> None:
     """Show one thread, with its earlier words and what folds suggest for it."""
-    from previously.cli.memory_json import thread_json
+    from previously.story.json_shapes import thread_json
 
-    with open_memory(ctx) as memory:
-        one = find_listed(memory.story(story, create=False), Thing(ThingKind.THREAD, which))
+    with open_story(ctx, story) as opened:
+        one = opened.find_listed(Thing(ThingKind.THREAD, which))
     if as_json:
         output.emit({"story": story, **thread_json(one)})
         return
@@ -80,8 +72,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Say that something is open."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         opened.open_thread(text, due, owner or "")
         listed = opened.threads()
     output.report({**_list_json(story, listed), "added": text}, f"Open: {text}", as_json=as_json)
@@ -134,14 +125,9 @@ def merge(
 ) -> None:
     """Say that two threads are one, under the words of the second."""
     _change(
-        ctx,
-        story,
-        which,
-        as_json,
-        "merged",
-        "One thread now",
+        ctx, story, which, as_json, "merged", "One thread now",
         lambda opened, thread: opened.merge_threads(thread, into),
-    )
+    )  # fmt: skip
 
 
 def _change(
@@ -153,34 +139,31 @@ def _change(
     said: str,
     change: Callable[[BlockingStory, str], Thread],
 ) -> None:
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         thread = change(opened, which)
         listed = opened.threads()
     output.report({**_list_json(story, listed), verb: thread.text}, f"{said}: {thread.line}", as_json=as_json)
 
 
 def _list_json(story: str, listed: list[ThreadListing]) -> dict[str, Any]:
-    from previously.cli.memory_json import thread_json
+    from previously.story.json_shapes import thread_json
 
     return {"story": story, "threads": [thread_json(one) for one in listed]}
 
 
-def _notes_threads(story: str, own: Mapping[str, Any]) -> bool:
-    """Return whether a model is asked for threads in this story."""
+def _explain_none(story: str, own: Mapping[str, Any], what: str) -> str:
+    """Say why there are none: no fold has noted one yet, or a story with these settings is asked for none."""
     from previously.settings import Layer, Origin, resolve
     from previously.settings_file import find_effective
 
     layers = find_effective(os.environ)[1]
     in_force = resolve([*layers, Layer(Origin.STORY, own, f"the settings of {story}")])
-    return bool(in_force.scene_messages) or in_force.timeline == "librarian"
-
-
-def _explain_none(story: str) -> str:
     name = output.as_typed(story)
+    if in_force.scene_messages or in_force.timeline == "librarian":
+        return output.from_model(story, what, f"`previously threads add {name} TEXT`")
     return (
-        f"this story notes none by itself: `previously set {name} scene_messages=24` has scenes noted with what they "
-        "leave open, and `threads add` says what is"
+        f"{what}; this story notes none by itself: `previously set {name} scene_messages=24` has scenes noted with "
+        "what they leave open, and `threads add` says what is."
     )
 
 

@@ -62,8 +62,7 @@ def try_file(
         list[str] | None, typer.Option("--ask", metavar="QUESTION", help="Ask your story this; repeatable.")
     ] = None,
     tokens: Annotated[
-        int | None,
-        typer.Option("--budget", metavar="N", parser=parse_budget, help="Tokens that the view may take."),
+        int | None, typer.Option("--budget", metavar="N", parser=parse_budget, help="Tokens that the view may take.")
     ] = None,
     file_format: Annotated[
         str | None, typer.Option("--format", metavar="F", help="The file's format; else it is recognised.")
@@ -81,6 +80,10 @@ def try_file(
     console = output.console()
     console.quiet = as_json
     source = read_story(Path(file), file_format)
+    if not source.drafts and not source.others:
+        raise BadInput(
+            f"{output.one_line(file)}: there are no messages to try it on; `import` takes the file as it is."
+        )
     drafts = (source.drafts or source.others[0].source.drafts)[-MOST_MESSAGES:]
     settings = _choose_settings(drafts)
     story_tokens = count_tokens(drafts)

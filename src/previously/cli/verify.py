@@ -25,7 +25,7 @@ LONGEST_MINUTES = 100 * 366 * 24 * 60
 
 
 def parse_minutes(text: str) -> int:
-    """A number of minutes."""
+    """Parse a number of minutes."""
     if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) > LONGEST_MINUTES:
         raise BadInput(f"{text!r} is not a time: give a whole number of minutes.")
     return int(text)
@@ -50,17 +50,9 @@ def verify(
     with open_memory(ctx) as memory:
         result = memory.verify(_make_note())
     if as_json:
-        output.emit(
-            {
-                "clean": result.clean,
-                "stories": result.stories,
-                "messages": result.messages,
-                "checked": dict(result.checked),
-                "faults": [asdict(fault) for fault in result.faults],
-                "more_faults": result.more_faults,
-                "garbage": asdict(result.garbage),
-            }
-        )
+        from previously.story.json_results import verified_json
+
+        output.emit(verified_json(result))
     else:
         _print_verified(result)
     if not result.clean:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Position, Story, open_memory, parse_budget, parse_position
-from previously.cli.memory_json import span_json
+from previously.cli.arguments import AsJson, Position, Story, open_story, parse_budget, parse_position
+from previously.story.json_results import view_json
 
 if TYPE_CHECKING:
     from previously.core.messages import Message
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 ReaderName = Annotated[
     str,
     typer.Option(
-        "--reader",
-        metavar="R",
-        help="Who will read it: chat, narrator, character:NAME, memory:NAME, state or agent.",
+        "--reader", metavar="R", help="Who will read it: chat, narrator, character:NAME, memory:NAME, state or agent."
     ),
 ]
 Explain = Annotated[bool, typer.Option("--explain", help="List every item with its cost and reason.")]
@@ -49,21 +47,15 @@ def view(
     as_json: AsJson = False,
 ) -> None:
     """Show what the model should see, within a budget of tokens."""
-    with open_memory(ctx) as memory:
-        seen = memory.story(story, create=False).view(tokens, reader=reader, before=before, exclude=exclude or ())
+    with open_story(ctx, story) as opened:
+        seen = opened.view(tokens, reader=reader, before=before, exclude=exclude or ())
     _tell(story, seen, explain=explain, as_json=as_json)
 
 
-def why(
-    ctx: typer.Context,
-    story: Story,
-    at: Position,
-    reader: ReaderName = "chat",
-    as_json: AsJson = False,
-) -> None:
+def why(ctx: typer.Context, story: Story, at: Position, reader: ReaderName = "chat", as_json: AsJson = False) -> None:
     """Show what the model saw when it gave the answer at a position, and why."""
-    with open_memory(ctx) as memory:
-        seen = memory.story(story, create=False).why(at, reader=reader)
+    with open_story(ctx, story) as opened:
+        seen = opened.why(at, reader=reader)
     if not seen.as_shown:
         output.note("This view cannot be made again byte for byte: what it was made of has changed since.")
     _tell(story, seen, explain=True, as_json=as_json)
@@ -74,44 +66,6 @@ def _tell(story: str, seen: View, *, explain: bool, as_json: bool) -> None:
         output.emit(view_json(seen))
     else:
         _print_view(story, seen, explain=explain)
-
-
-def view_json(seen: View) -> dict[str, Any]:
-    """The view in the shape that is relied on from outside."""
-    from previously.wire.chat import to_openai
-
-    report = seen.report
-    return {
-        "budget_tokens": seen.budget_tokens,
-        "tokens": seen.tokens,
-        "messages": [line for message in seen.messages for line in to_openai(message)],
-        "items": [
-            {
-                "section": item.section.value,
-                "tokens": item.tokens,
-                "reason": item.reason,
-                "sources": [span_json(span) for span in item.sources],
-                "score": item.score,
-            }
-            for item in seen.items
-        ],
-        "left_out": [
-            {"what": item.what, "reason": item.reason.value, "span": span_json(item.span) if item.span else None}
-            for item in seen.left_out
-        ],
-        "fold_due": seen.fold_due,
-        "reader": seen.reader,
-        "report": {
-            "counter": report.counter,
-            "sections": {section.value: tokens for section, tokens in report.sections.items()},
-            "free_tokens": report.free_tokens,
-            "new_epoch": report.epoch or None,
-            "unchanged_tokens": report.unchanged_tokens,
-            "unchanged_share": report.unchanged_share,
-            "volatile_tokens": report.volatile_tokens,
-        },
-        "as_shown": seen.as_shown,
-    }
 
 
 def list_placed(seen: View) -> list[tuple[int | None, Message]]:
@@ -147,7 +101,7 @@ def _print_view(story: str, seen: View, *, explain: bool) -> None:
     if seen.left_out:
         console.print("\nLeft out", style="bold")
         for item in seen.left_out:
-            console.print(f"  {item.what}: {item.reason.value}")
+            console.print(f"  {item.what}: {item.why}")
     else:
         console.print("\nNothing is left out.")
     if seen.fold_due:

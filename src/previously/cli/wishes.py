@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, Words, open_memory, read_words
+from previously.cli.arguments import AsJson, Story, Words, open_story, read_words
 from previously.cli.nouns import Which, make_noun
 
 if TYPE_CHECKING:
@@ -19,26 +19,19 @@ app: typer.Typer = make_noun("What the players asked for about the telling: list
 @app.command("list")
 def list_wishes(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """List the wishes, the oldest first."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
-        record, listed = _list_json(story, opened), opened.wishes()
-    if as_json:
-        output.emit(record)
-        return
-    if not listed:
-        output.console().print("No wish is noted: a model notes what players ask for out of character.")
-        return
-    from previously.cli.terminal import make_table
+    from previously.cli.terminal import report_table
 
+    with open_story(ctx, story) as opened:
+        record, listed = _list_json(story, opened), opened.wishes()
     rows = [(at, one.text, one.position, one.by) for at, one in enumerate(listed, 1)]
-    output.console().print(make_table(("", "wish", "since", "by"), rows, left=("wish", "by")))
+    nothing = "No wish is noted: a model notes what players ask for out of character."
+    report_table(record, ("", "wish", "since", "by"), rows, left=("wish", "by"), nothing=nothing, as_json=as_json)
 
 
 @app.command("edit")
 def edit(ctx: typer.Context, story: Story, which: Which, text: Words, as_json: AsJson = False) -> None:
     """Give a wish other words."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         wish = opened.reword_wish(which, read_words(text))
         record = _list_json(story, opened)
     output.report({**record, "edited": wish.text}, f"Reworded: {wish.text}", as_json=as_json)
@@ -47,14 +40,13 @@ def edit(ctx: typer.Context, story: Story, which: Which, text: Words, as_json: A
 @app.command("remove")
 def remove(ctx: typer.Context, story: Story, which: Which, as_json: AsJson = False) -> None:
     """Take a wish back."""
-    with open_memory(ctx) as memory:
-        opened = memory.story(story, create=False)
+    with open_story(ctx, story) as opened:
         wish = opened.withdraw_wish(which)
         record = _list_json(story, opened)
     output.report({**record, "removed": wish.text}, f"Withdrawn: {wish.text}", as_json=as_json)
 
 
 def _list_json(story: str, opened: BlockingStory) -> dict[str, Any]:
-    from previously.cli.memory_json import wish_json
+    from previously.story.json_shapes import wish_json
 
     return {"story": story, "wishes": [wish_json(one) for one in opened.wishes()]}

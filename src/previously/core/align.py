@@ -67,7 +67,7 @@ def align(stored: Sequence[KnownEntry], incoming: Sequence[Draft], *, whole: boo
     window belongs to a story is for the caller to decide.
     """
     sides = _Sides(stored, incoming, whole)
-    return _changes(sides, *(_file_pairs(sides) if whole else _window_pairs(sides)))
+    return _make_alignment(sides, *(_pair_file(sides) if whole else _pair_window(sides)))
 
 
 def choose_swipes(
@@ -135,7 +135,7 @@ class _Sides:
         return [known.match_key for known in stored], [match_key(draft.message) for draft in incoming]
 
 
-def _file_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
+def _pair_file(sides: _Sides) -> tuple[list[Pair], int, int]:
     """Return what is paired, and from where on an unpaired stored message is hidden or removed: all are removed."""
     start, end, end_in = 0, len(sides.stored), len(sides.incoming)
     # An equal start and end belong to an alignment with the fewest changes, whatever lies between.
@@ -144,10 +144,10 @@ def _file_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
     while start < min(end, end_in) and sides.surely(end - 1, end_in - 1):
         end, end_in = end - 1, end_in - 1
     back = [(end + k, end_in + k) for k in range(len(sides.stored) - end)]
-    return [*((k, k) for k in range(start)), *_paired(sides, start, end, start, end_in, 0), *back], 0, 0
+    return [*((k, k) for k in range(start)), *_pair_stretches(sides, start, end, start, end_in, 0), *back], 0, 0
 
 
-def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
+def _pair_window(sides: _Sides) -> tuple[list[Pair], int, int]:
     """Return what is paired, and from where on an unpaired stored message is hidden (the first match) or removed.
 
     Removed is what follows the last match, from the first message on that a client would have sent.
@@ -160,15 +160,15 @@ def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
     links = find_chain([sides.keys[i] for i in shown], sides.keys_in[: matches[-1][1]], rare=False)
     matches = [*((shown[k], j) for k, j in links), *reversed(matches)]
     matches = find_chain(sides.keys[: matches[0][0]], sides.keys_in[: matches[0][1]], rare=False) + matches
-    pairs = [*_front_pairs(sides, *matches[0]), matches[0]]
+    pairs = [*_pair_front(sides, *matches[0]), matches[0]]
     for (i, j), (next_i, next_j) in pairwise(matches):
-        pairs += [*_paired(sides, i + 1, next_i, j + 1, next_j, 1), (next_i, next_j)]
+        pairs += [*_pair_stretches(sides, i + 1, next_i, j + 1, next_j, 1), (next_i, next_j)]
     pairs.pop()
     last = max((i for i, j in pairs if sides.same(i, j)), default=length)
     return pairs, (pairs or matches)[0][0], next((i for i in range(last + 1, length) if not sides.absent(i)), length)
 
 
-def _front_pairs(sides: _Sides, i: int, j: int) -> list[Pair]:
+def _pair_front(sides: _Sides, i: int, j: int) -> list[Pair]:
     """Return what belongs together before the first match: what a client shows there and is not known is an edit of
     what is stored there. Near the beginning that may be any of it; else the front was trimmed, and it is the last of
     it."""
@@ -176,17 +176,17 @@ def _front_pairs(sides: _Sides, i: int, j: int) -> list[Pair]:
         return []
     shown = [k for k in range(i) if not sides.absent(k)]
     start = 0 if i <= j + _NEAR else (shown[-j] if len(shown) >= j else 0)
-    return _paired(sides, start, i, 0, j, 1)
+    return _pair_stretches(sides, start, i, 0, j, 1)
 
 
-def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, level: int) -> list[Pair]:
+def _pair_stretches(sides: _Sides, first: int, last: int, first_in: int, last_in: int, level: int) -> list[Pair]:
     """Return what belongs together in two stretches (ends not included): messages that stay and edits, in order."""
     pairs: list[Pair] = []
     work = [(first, last, first_in, last_in, level)]
     while work:
         a, b, c, d, level = work.pop()
         if (b - a) * (d - c) <= (_GAP_TABLE if level else _TABLE):
-            pairs += _cheapest(sides, range(a, b), range(c, d))
+            pairs += _find_cheapest(sides, range(a, b), range(c, d))
         elif level < (4 if sides.whole else 2):
             links = find_chain(*sides.landmarks(level, slice(a, b), slice(c, d)), rare=True)
             for i, j in [*((a + i, c + j) for i, j in links), (b, d)]:
@@ -196,24 +196,24 @@ def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, l
                 pairs.append((i, j))
             pairs.pop()
         else:
-            pairs += _piecewise(sides, a, b, c, d)
+            pairs += _pair_piecewise(sides, a, b, c, d)
     return sorted(pairs)
 
 
-def _piecewise(sides: _Sides, a: int, b: int, c: int, d: int) -> Iterator[Pair]:
+def _pair_piecewise(sides: _Sides, a: int, b: int, c: int, d: int) -> Iterator[Pair]:
     """Return the pairs of a long stretch without landmarks: as long as messages are equal, else by one small table."""
     while a < b and c < d:
         if sides.same(a, c):
             yield a, c
             a, c = a + 1, c + 1
             continue
-        piece = _cheapest(sides, range(a, min(a + _PIECE, b)), range(c, min(c + _PIECE, d)))
+        piece = _find_cheapest(sides, range(a, min(a + _PIECE, b)), range(c, min(c + _PIECE, d)))
         trusted = [(i, j) for i, j in piece if i < a + _TRUSTED and j < c + _TRUSTED]
         yield from trusted
         a, c = (trusted[-1][0] + 1, trusted[-1][1] + 1) if trusted else (a + _TRUSTED, c + _TRUSTED)
 
 
-def _cheapest(sides: _Sides, rows: range, columns: range) -> list[Pair]:
+def _find_cheapest(sides: _Sides, rows: range, columns: range) -> list[Pair]:
     """Return the pairs of the alignment with the fewest changes; of equally good ones, that which pairs earlier
     messages."""
     drafts = [(sides.keys_in[j], match_key(sides.incoming[j].message), sides.incoming[j]) for j in columns if rows]
@@ -243,7 +243,7 @@ def _cheapest(sides: _Sides, rows: range, columns: range) -> list[Pair]:
     return pairs[::-1]
 
 
-def _changes(sides: _Sides, pairs: list[Pair], first: int, cut: int) -> Alignment:
+def _make_alignment(sides: _Sides, pairs: list[Pair], first: int, cut: int) -> Alignment:
     """Return the alignment with these pairs: unpaired stored messages from `first` are hidden, from `cut` on
     removed."""
     stored, incoming = sides.stored, sides.incoming
@@ -266,11 +266,13 @@ def _changes(sides: _Sides, pairs: list[Pair], first: int, cut: int) -> Alignmen
             break
         known, draft = stored[next_i], incoming[next_j]
         if not sides.same(next_i, next_j):
-            put = replace(draft, attributes=_merged(known.attributes, draft.attributes))
+            put = replace(draft, attributes=_merge_attributes(known.attributes, draft.attributes))
             script.append(Splice(next_i, 1, (Put(put, replaces=known.entry),)))
             edited += 1
             continue
-        new = _merged(known.attributes, draft.attributes if sides.whole else NO_ATTRIBUTES)  # what is sent is shown
+        new = _merge_attributes(
+            known.attributes, draft.attributes if sides.whole else NO_ATTRIBUTES
+        )  # what is sent is shown
         if new == known.attributes:
             unchanged += 1
         else:
@@ -281,7 +283,7 @@ def _changes(sides: _Sides, pairs: list[Pair], first: int, cut: int) -> Alignmen
     return Alignment(tuple(script), tuple(attributes), tuple(alternatives), added, updated, removed, unchanged)
 
 
-def _merged(stored: Attributes, given: Attributes) -> Attributes:
+def _merge_attributes(stored: Attributes, given: Attributes) -> Attributes:
     """Return what the source says, and where it says nothing what was known."""
     if given == stored:
         return stored

@@ -183,7 +183,7 @@ def fit_numbers(
     asked = [place for place, prior in enumerate(priors) if prior.spread]
     # What is certain is taken off what was seen: fewer numbers are solved for.
     certain = [0.0 if prior.spread else prior.mean for prior in priors]
-    left = [one - _product(row, certain) for row, one in zip(rows, seen, strict=True)]
+    left = [one - _multiply(row, certain) for row, one in zip(rows, seen, strict=True)]
     columns = [[row[place] for row in rows] for place in asked]
     open_priors = [priors[place] for place in asked]
     usual = find_median(seen)
@@ -196,13 +196,13 @@ def fit_numbers(
         change = max((abs(number - numbers[place]) for place, number in zip(asked, solved, strict=True)), default=0.0)
         for place, number in zip(asked, solved, strict=True):
             numbers[place] = number
-        misses = [abs(_product(row, numbers) - one) for row, one in zip(rows, seen, strict=True)]
+        misses = [abs(_multiply(row, numbers) - one) for row, one in zip(rows, seen, strict=True)]
         if change < _SETTLED:
             break
     return numbers, find_median(misses)
 
 
-def _product(row: Sequence[float], numbers: Sequence[float]) -> float:
+def _multiply(row: Sequence[float], numbers: Sequence[float]) -> float:
     total: float = sum(map(mul, row, numbers))
     return total
 
@@ -215,8 +215,8 @@ def _least_squares(
     matrix = [[0.0] * (len(priors) + 1) for _ in priors]
     for i, column in enumerate(weighted):
         for j in range(i, len(columns)):
-            matrix[i][j] = matrix[j][i] = _product(column, columns[j])
-        matrix[i][-1] = _product(column, seen)
+            matrix[i][j] = matrix[j][i] = _multiply(column, columns[j])
+        matrix[i][-1] = _multiply(column, seen)
     for i, prior in enumerate(priors):
         matrix[i][i] += prior.spread**-2
         matrix[i][-1] += prior.mean * prior.spread**-2
@@ -306,7 +306,7 @@ class Calibration:
             case {"version": 1, "counter": str(counter), "factors": Mapping() as given, **rest}:
                 if counter == COUNTER and set(given) == set(SCRIPTS):
                     values = [given[script] for script in SCRIPTS]
-                    return _checked(values, rest.get("message_tokens"), rest.get("request_tokens"))
+                    return _check_factors(values, rest.get("message_tokens"), rest.get("request_tokens"))
         return None
 
 
@@ -371,7 +371,7 @@ def calibrate(samples: Iterable[Sample], before: Calibration | None = None) -> C
         numbers[0] + own if known else max(numbers[0], margin)
         for own, known, margin in zip(numbers[1:-2], enough, MARGINS, strict=True)
     ]
-    return Calibration(tuple(map(_bounded, factors, LEAST_FACTORS)), per_message, per_request)
+    return Calibration(tuple(map(_bound_factor, factors, LEAST_FACTORS)), per_message, per_request)
 
 
 def make_counter(calibration: Calibration | None) -> Counter:
@@ -396,7 +396,7 @@ def find_estimate(name: str) -> Counter | None:
         values = [float(value) for value in match[1].split("/")]
     except ValueError:
         return None
-    calibration = _checked(
+    calibration = _check_factors(
         values * (len(SCRIPTS) if len(values) == 1 else 1), int(match[2] or MESSAGE_OVERHEAD_TOKENS), int(match[3] or 0)
     )
     return _find_calibrated(calibration) if calibration else None
@@ -404,7 +404,7 @@ def find_estimate(name: str) -> Counter | None:
 
 def _measure_miss(calibration: Calibration, sample: Sample) -> float:
     """Return by which share of what was weighed a calibration is off."""
-    counted = _product(calibration.factors, sample.weights) / 1_000
+    counted = _multiply(calibration.factors, sample.weights) / 1_000
     counted += calibration.message_tokens * sample.messages + calibration.request_tokens + sample.fixed
     return abs(sample.reported - counted) / sample.weighed
 
@@ -441,11 +441,11 @@ def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[lis
     return fit_numbers(rows, ratios, [_COMMON, *own, message, request], _NOISE)
 
 
-def _checked(values: Sequence[object], message_tokens: object, request_tokens: object) -> Calibration | None:
+def _check_factors(values: Sequence[object], message_tokens: object, request_tokens: object) -> Calibration | None:
     factors = [float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if not len(factors) == len(values) == len(SCRIPTS):
         return None
-    if any(factor != _bounded(factor, least) for factor, least in zip(factors, LEAST_FACTORS, strict=True)):
+    if any(factor != _bound_factor(factor, least) for factor, least in zip(factors, LEAST_FACTORS, strict=True)):
         return None
     if type(message_tokens) is not int or not 0 <= message_tokens <= MOST_MESSAGE_TOKENS:
         return None
@@ -454,5 +454,5 @@ def _checked(values: Sequence[object], message_tokens: object, request_tokens: o
     return Calibration(tuple(factors), message_tokens, request_tokens)
 
 
-def _bounded(factor: float, least: float) -> float:
+def _bound_factor(factor: float, least: float) -> float:
     return round(min(max(factor, least), GREATEST_FACTOR), 3)

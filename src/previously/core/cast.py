@@ -26,7 +26,7 @@ WITNESSED = "witnessed"
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing a character knows."""
+    """Something that a character knows."""
 
     text: str
     since: int
@@ -84,13 +84,13 @@ def parse_knowledge(text: str) -> Knowledge:
     if not isinstance(given, dict):
         return NOTHING_KNOWN
     summary, listed = given.get("summary"), given.get("facts")
-    facts = [fact for one in listed if (fact := _fact_of(one))] if isinstance(listed, list) else []
+    facts = [fact for one in listed if (fact := _read_fact(one))] if isinstance(listed, list) else []
     return Knowledge(
         " ".join(clean(summary)[0].split()) if isinstance(summary, str) else "", drop_repeats(facts)[-MOST_FACTS:]
     )
 
 
-def _fact_of(given: object) -> Fact | None:
+def _read_fact(given: object) -> Fact | None:
     if isinstance(given, str):
         given = {"text": given}
     if not isinstance(given, dict):

@@ -56,5 +56,13 @@ class HeadMoved(PreviouslyError):
     """The branch no longer ends where the caller expected; read it again and decide anew."""
 
 
+class TextChanged(PreviouslyError):
+    """Others have put other words there since the writer read it; `current` is what stands there now."""
+
+    def __init__(self, current: str) -> None:
+        self.current = current
+        super().__init__("Somebody else changed this text meanwhile; nothing was saved.")
+
+
 class StoreProblem(PreviouslyError):
     """The store cannot be opened or used: not one of our files, written by a newer version, or not writable."""

@@ -11,11 +11,12 @@ import json
 from hashlib import blake2b
 from re import Match
 
+from previously.core.errors import BadInput
 from previously.core.json_values import clean
 from previously.core.patterns import lazy_pattern
 
 LONGEST_NAME = 200
-"""Characters of a name that a client gives; more would not fit on a line of a list."""
+"""Characters of a name that somebody gives; more would not fit on a line of a list, nor into every index."""
 
 SHOWN_OF_LONG = 160
 """Characters that are shown of a name that was too long; its hash stands behind them."""
@@ -23,9 +24,28 @@ SHOWN_OF_LONG = 160
 _HASHED = "\x01"
 """Begins the key of a user who is known by a hash; a text that begins so is hashed too."""
 
+_CONTROLS = lazy_pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Line breaks, and characters that move or end what is shown."""
+
 _ODD_SPACE = lazy_pattern(r"^ +| +$|(?<= ) +")
 _WALL_BYTES = 4
 """Bytes of the digest in the name of a user's story: it says where the user ends and the story begins, nothing else."""
+
+
+def check_new_name(kind: str, name: str) -> None:
+    """Refuse what cannot be the name of a new thing of that kind ("A story"). What is there already keeps its name."""
+    if not is_storable(name) or len(name) > LONGEST_NAME or _CONTROLS.search(name):
+        raise BadInput(
+            f"{kind} needs a name of 1 to {LONGEST_NAME} characters, none of them a line break or another control "
+            "character."
+        )
+    if name in (".", ".."):  # in an address, and in a path, they are other places
+        raise BadInput(f"{kind} cannot be named {name!r}: no address could lead to it.")
+
+
+def is_storable(name: str) -> bool:
+    """Return whether a store can keep a name: it is not blank, and none of its characters would be replaced."""
+    return bool(name.strip()) and not clean(name)[1]
 
 
 def make_user_key(given: object) -> str:
@@ -33,7 +53,7 @@ def make_user_key(given: object) -> str:
     have different keys, 5 and "5" too."""
     if given is None or given == "":
         return ""
-    if isinstance(given, str) and _can_be_kept(given) and not given.startswith(_HASHED):
+    if isinstance(given, str) and len(given) <= LONGEST_NAME and not clean(given)[1] and given[0] != _HASHED:
         return given
     return _HASHED + _hash(given)
 
@@ -41,7 +61,7 @@ def make_user_key(given: object) -> str:
 def make_story_key(given: str) -> str:
     """Return the name under which a story is kept: the given one to the last character, or, if no store can keep that,
     the beginning of it and a hash of all of it. A name that was made here is given back as it is."""
-    if given.strip() and _can_be_kept(given):
+    if is_storable(given) and len(given) <= LONGEST_NAME:
         return given
     return f"{show_name(given)[:SHOWN_OF_LONG]} {_hash(given)}"
 
@@ -76,10 +96,6 @@ def _write_visibly(letter: str) -> str:
 
 def _write_number(space: Match[str]) -> str:
     return "\\u0020" * len(space.group())
-
-
-def _can_be_kept(name: str) -> bool:
-    return len(name) <= LONGEST_NAME and not clean(name)[1]
 
 
 def _hash(given: object) -> str:

@@ -158,6 +158,14 @@ def parse_json(text: str, what: str) -> Any:
         raise BadInput("a number has too many digits.") from None
 
 
+def parse_next(text: str, start: int) -> tuple[Any, int]:
+    """The JSON value that begins there, and where it ends; `BadInput` without more if there is none."""
+    try:
+        return _DECODER.raw_decode(text, start)
+    except ValueError:
+        raise BadInput("this is not valid JSON.") from None
+
+
 def parse_object(line: str) -> dict[str, Any]:
     value = parse_json(line, "line")
     if type(value) is not dict:

@@ -9,7 +9,8 @@ of what is open, of how things stand and of what players asked for; *person*, th
 *Left* and *entered* say who is not there, or there again, from the next message on. *Presence* says who was present at
 the messages behind it, up to its *presence end*. *Deed* says what a person did that is no mark by itself: an edit, a
 switch, a version put in force. It changes nothing; `undo` finds its way back by it. *Turn* holds what a person says of
-how a game stands after the turn that ends there.
+how a game stands after the turn that ends there. *Continues* says which story this one goes on from. *Dismissed* says
+that a contradiction which the librarian saw there is none, by the hash of its words.
 
 A mark may retire others, which are gone while it stands and back when it is taken back. So whatever a person does can
 be undone, on the branch where it was done.
@@ -83,6 +84,8 @@ class MarkKind(StrEnum):
     PRESENCE_END = "presence end"
     DEED = "deed"
     TURN = "turn"
+    CONTINUES = "continues"
+    DISMISSED = "dismissed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.json_values import MAX_MESSAGE_BYTES, clean, clean_json
+from previously.core.json_values import MAX_JSON_DEPTH, MAX_MESSAGE_BYTES, clean, clean_json
 
 
 class Role(StrEnum):
@@ -113,11 +113,22 @@ def message(role: str, text: str, *, speaker: str | None = None, witnesses: Iter
     if not isinstance(text, str):
         raise BadInput(f"The words of a message must be text, not {type(text).__name__}.")
     return Message(
-        parse_role(role),
-        (Text(text),),
-        speaker or None,
-        None if witnesses is None else tuple(sorted(set(witnesses))),
+        parse_role(role), (Text(text),), speaker or None, None if witnesses is None else tuple(sorted(set(witnesses)))
     )
+
+
+def put_text(old: Message, text: str) -> tuple[Part, ...]:
+    """Return a message's parts with their text replaced: the first text part takes the new words, other text parts
+    go."""
+    parts: list[Part] = []
+    placed = False
+    for part in old.parts:
+        if not isinstance(part, Text):
+            parts.append(part)
+        elif not placed:
+            parts.append(Text(text))
+            placed = True
+    return tuple(parts) if placed else (*parts, Text(text))
 
 
 def parse_role(role: str) -> Role:
@@ -174,14 +185,13 @@ def clean_draft(draft: Draft) -> tuple[Draft, int]:
     A message over `MAX_MESSAGE_BYTES` is refused.
     """
     original = draft.message
-    plain = _find_plain_text(draft)
-    if plain is not None and not clean(plain)[1]:
+    extra = str(draft.attributes.extra) if draft.attributes.extra else ""
+    if _is_plain(draft, extra):
         return draft, 0
     parts, replaced = _clean_parts(original.parts)
     beside = (original.speaker, draft.attributes.at, draft.attributes.source_id, *(original.witnesses or ()))
-    size = sum(_size(part) for part in parts) + sum(_utf8_size(text) for text in beside if text)
-    if draft.attributes.extra:
-        size += _utf8_size(str(draft.attributes.extra))
+    size = sum(_measure_part(part) for part in parts) + sum(_utf8_size(text) for text in beside if text)
+    size += _utf8_size(extra)
     if size > MAX_MESSAGE_BYTES:
         raise BadInput(
             f"A message of {size / 1_048_576:.1f} MB is too large; "
@@ -194,7 +204,7 @@ def clean_draft(draft: Draft) -> tuple[Draft, int]:
         pairs = [clean(name) for name in witnesses]
         witnesses = tuple(sorted({name for name, _ in pairs}))
         replaced += sum(count for _, count in pairs)
-    attributes, in_attributes = _clean_attributes(draft.attributes)
+    attributes, in_attributes = _clean_attributes(draft.attributes, extra)
     alternatives = [clean_draft(alternative) for alternative in draft.alternatives]
     replaced += in_attributes + sum(count for _, count in alternatives)
     if replaced == 0:
@@ -209,16 +219,17 @@ def clean_draft(draft: Draft) -> tuple[Draft, int]:
     )
 
 
-def _find_plain_text(draft: Draft) -> str | None:
-    """Return the text of a draft that is nothing else, and so short that no encoding makes it too large: clients send
-    hundreds of them with every request. None for any other draft."""
-    message = draft.message
-    if draft.attributes is not NO_ATTRIBUTES or draft.alternatives or message.speaker or message.witnesses is not None:
-        return None
-    match message.parts:
-        case (Text(text),) if len(text) <= MAX_MESSAGE_BYTES // 4:
-            return text
-    return None
+def _is_plain(draft: Draft, extra: str) -> bool:
+    """Return whether a draft is one text and needs no other look, as nearly all are: clean, and so short that no
+    encoding makes it too large. `extra` is how Python shows its own."""
+    message, attributes = draft.message, draft.attributes
+    if draft.alternatives or message.witnesses is not None or len(message.parts) != 1:
+        return False
+    part = message.parts[0]
+    if type(part) is not Text:
+        return False
+    words = f"{part.text}{message.speaker}{attributes.at}{attributes.source_id}"
+    return len(words) + len(extra) <= MAX_MESSAGE_BYTES // 4 and not clean(words)[1] and _is_clean(extra)
 
 
 def _clean_parts(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
@@ -232,12 +243,28 @@ def _clean_parts(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
     return (tuple(result), total) if total else (parts, 0)
 
 
-def _clean_attributes(attributes: Attributes) -> tuple[Attributes, int]:
+_UNCLEAN = ("\\x00", "\\ud", "nan", "inf")
+"""Signs, in the text by which Python shows a JSON value, of a NUL, half a character or no number in it."""
+
+
+def _is_clean(shown: str) -> bool:
+    """Return whether a JSON value that Python shows so needs no other look; most need none."""
+    if not shown:
+        return True
+    nested = shown.count("{") + shown.count("[")
+    return nested <= MAX_JSON_DEPTH and not any(sign in shown for sign in _UNCLEAN)
+
+
+def _clean_attributes(attributes: Attributes, shown: str) -> tuple[Attributes, int]:
+    """`shown` is the text by which Python shows `extra`."""
     if attributes is NO_ATTRIBUTES:
         return attributes, 0
     at, in_at = clean(attributes.at) if attributes.at else (attributes.at, 0)
     source_id, in_id = clean(attributes.source_id) if attributes.source_id else (attributes.source_id, 0)
-    extra, in_extra = clean_json(dict(attributes.extra)) if attributes.extra else (attributes.extra, 0)
+    extra: object = attributes.extra
+    in_extra = 0
+    if not _is_clean(shown):
+        extra, in_extra = clean_json(dict(attributes.extra))
     total = in_at + in_id + in_extra
     if not total:
         return attributes, 0
@@ -245,7 +272,7 @@ def _clean_attributes(attributes: Attributes) -> tuple[Attributes, int]:
     return Attributes(at, source_id, extra, attributes.hidden), total
 
 
-def _size(part: Part) -> int:
+def _measure_part(part: Part) -> int:
     return sum(_utf8_size(getattr(part, name)) for name in part.__slots__)
 
 

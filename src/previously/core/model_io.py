@@ -4,9 +4,11 @@ model clients (which carry them over the wire)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from previously.core.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,17 @@ class ModelRequest:
     schema: Mapping[str, Any] | None = None
     """The JSON schema of the answer; None for plain text."""
     temperature: float = 0.3
+    messages: tuple[Message, ...] = ()
+    """A whole list, for a model that writes on in a story: it stands in place of `system` and `user`."""
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    """Further options of the call by the names that servers have for them: `top_p`, `stop`, …"""
+
+    @property
+    def texts(self) -> list[str]:
+        """All that the model reads."""
+        if self.messages:
+            return [message.text for message in self.messages]
+        return [self.system, self.user]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +57,7 @@ class ModelReply:
 
 
 class FailureKind(StrEnum):
-    """Why there is no answer."""
+    """The kinds of failures to get an answer from a model."""
 
     RATE_LIMITED = "rate limited"
     SERVER = "server error"

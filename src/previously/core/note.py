@@ -137,6 +137,15 @@ class Note:
 
 NO_NOTE = Note()
 
+
+@dataclass(frozen=True, slots=True)
+class NotedLine:
+    """A line of memory, and the positions of the messages it comes from."""
+
+    text: str
+    positions: tuple[int, ...]
+
+
 _ITEMS: dict[str, type[Any]] = {
     "threads": ThreadItem,
     "state": StateItem,
@@ -193,13 +202,13 @@ def parse_note(text: str) -> Note:
         plain = {}
     if not isinstance(plain, dict):
         return NO_NOTE
-    items = {name: tuple(_items(of, plain.get(name))) for name, of in _ITEMS.items()}
+    items = {name: tuple(_read_items(of, plain.get(name))) for name, of in _ITEMS.items()}
     ends = plain.get("scene_ends")
     offsets = tuple(one for one in ends if isinstance(one, int)) if isinstance(ends, list) else ()
     return Note(**items, scene_ends=offsets)
 
 
-def _items(of: type[Item], given: object) -> Iterator[Item]:
+def _read_items(of: type[Item], given: object) -> Iterator[Item]:
     for plain in given if isinstance(given, list) else ():
         try:
             yield read_plain(of, plain)

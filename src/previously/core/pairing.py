@@ -118,7 +118,7 @@ def mend(messages: Sequence[Message]) -> Mended:
 
 @dataclass(slots=True)
 class _Batch:
-    """Calls that wait together."""
+    """Calls that stand together, in one message or in several in a row, and wait for their results."""
 
     first: int
     last_call: int

@@ -7,6 +7,7 @@ has one way to change a path. Nothing is destroyed: what a splice removes leaves
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -114,6 +115,13 @@ def find_spans(positions: Iterable[int]) -> Iterator[Span]:
         first = last = position
     if first >= 0:
         yield Span(first, last)
+
+
+def parse_position(text: str) -> int:
+    """Return a position: from 0, or negative and counted from the end."""
+    if not re.fullmatch(r"-?[0-9]{1,18}", text):
+        raise BadInput(f"{text!r} is not a position: give a whole number, from 0 or, counted from the end, from -1.")
+    return int(text)
 
 
 def find_position(path_length: int, position: int) -> int:

@@ -156,7 +156,7 @@ class NameBook:
 
 
 @lru_cache(maxsize=64)
-def _names_of(names: frozenset[str], voices: tuple[tuple[str, str], ...]) -> NameBook:
+def _make_name_book(names: frozenset[str], voices: tuple[tuple[str, str], ...]) -> NameBook:
     return NameBook(names, dict(voices))
 
 
@@ -198,11 +198,11 @@ class Presence:
     ) -> None:
         """Take the runs of a whole path. With `breaks` a scene ends at those positions too; `next_speaker` is about to
         speak, and so is in the last scene."""
-        pieces = list(_pieces(runs, corrections, breaks))
+        pieces = list(_cut_pieces(runs, corrections, breaks))
         self.messages: int = pieces[-1].last + 1 if pieces else 0
         self.corrections: tuple[Correction, ...] = tuple(corrections)
-        self.names: NameBook = _names_of(_everyone(pieces), tuple(sorted((voices or {}).items())))
-        self._stretches = _resolved(pieces, self.names, next_speaker)
+        self.names: NameBook = _make_name_book(_collect_names(pieces), tuple(sorted((voices or {}).items())))
+        self._stretches = _resolve_pieces(pieces, self.names, next_speaker)
         self._pieces = pieces
         self._firsts = [one.first for one in pieces]
         self._masks: dict[str, bytes] = {}
@@ -225,6 +225,10 @@ class Presence:
             else:
                 stretches.append(stretch)
         return stretches
+
+    def show_names(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return people by the one name each is shown by."""
+        return tuple(dict.fromkeys(self.names.shown(self.names.key(name)) for name in names))
 
     def at(self, position: int) -> PresenceStretch:
         """Return what is known of one message of the path."""
@@ -288,7 +292,7 @@ class Presence:
         return bytes(mask)
 
 
-def _pieces(runs: Iterable[Run], corrections: Sequence[Correction], breaks: Collection[int]) -> Iterator[_Piece]:
+def _cut_pieces(runs: Iterable[Run], corrections: Sequence[Correction], breaks: Collection[int]) -> Iterator[_Piece]:
     """Yield runs where they stand, cut where a person's words begin or end and where a scene does."""
     cuts = {at + 1 for at in breaks}
     cuts |= {at for one in corrections for at in (one.span.first, one.span.last + 1)}
@@ -311,7 +315,7 @@ def _said_of(corrections: Sequence[Correction], position: int) -> Correction | N
     return next((one for one in reversed(corrections) if position in one.span), None)
 
 
-def _everyone(pieces: Iterable[_Piece]) -> frozenset[str]:
+def _collect_names(pieces: Iterable[_Piece]) -> frozenset[str]:
     """Return every name that speaks, is given, noted or said by hand."""
     names: set[str] = set()
     for piece in pieces:
@@ -322,18 +326,18 @@ def _everyone(pieces: Iterable[_Piece]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _resolved(pieces: Sequence[_Piece], names: NameBook, next_speaker: str) -> list[PresenceStretch]:
+def _resolve_pieces(pieces: Sequence[_Piece], names: NameBook, next_speaker: str) -> list[PresenceStretch]:
     stretches: list[PresenceStretch] = []
     scene: list[_Piece] = []
     for piece in pieces:
         scene.append(piece)
         if piece.run.ends:
-            stretches += _scene(scene, names, "")
+            stretches += _resolve_scene(scene, names, "")
             scene = []
-    return [*stretches, *_scene(scene, names, next_speaker)]
+    return [*stretches, *_resolve_scene(scene, names, next_speaker)]
 
 
-def _scene(pieces: Sequence[_Piece], names: NameBook, next_speaker: str) -> Iterator[PresenceStretch]:
+def _resolve_scene(pieces: Sequence[_Piece], names: NameBook, next_speaker: str) -> Iterator[PresenceStretch]:
     """Yield the stretches of one scene. Of messages of which nothing is known: all who speak in such messages, those
     who spoke before and were still there when it was last known, and whoever was there before and after."""
     speaking = {name: None for piece in pieces if piece.is_open for name in piece.run.speakers if name}

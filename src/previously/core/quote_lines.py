@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from previously.core.patterns import lazy_pattern
 
 PROMISES = "Promises made (kept or not: unknown)"
-"""The heading of the lines that hold promises and debts: nothing here knows what became of them."""
+"""A heading in texts of earlier versions, before lines with a word for promising or owing. It is read over."""
 
 BETWEEN = "” … “"
 """Stands between two quotations of one message: something was left out."""

@@ -174,3 +174,25 @@ class Scene:
     signals: Signals = NO_SIGNALS
     settled: tuple[Settled, ...] = ()
     """The threads that it settled, by what opened them."""
+
+
+NO_MESSAGES = -1
+"""The position of a memory that does not say which messages it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanMemory:
+    """Memory that another program made of a span of messages, or a person there. Positions are those in its file, or
+    `NO_MESSAGES`."""
+
+    first: int
+    last: int
+    source: str
+    """The program it is from."""
+    text: str = ""
+    """An account of the events; empty where it only describes things."""
+    title: str = ""
+    scene: Scene | None = None
+    """All of it, where it describes things too."""
+    analysis: Analysis | None = None
+    """All of it, where it is what a librarian noted of one fragment."""

@@ -152,7 +152,7 @@ class _Before:
         return [mark for mark in self._snapshot.marks(kinds, since=since) if mark.position < self.messages]
 
     def newest_mark(self, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
-        return _newest_mark(self.marks({kind}), number)
+        return _find_mark_back(self.marks({kind}), number)
 
     def live(self, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None) -> LiveVersion | None:
         return self._snapshot.live(kind, scope, firm=firm, through=self._within(through))
@@ -210,7 +210,7 @@ class _Planned:
         return sorted([*self._snapshot.marks(kinds, since=since), *own], key=lambda mark: mark.position)
 
     def newest_mark(self, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
-        return _newest_mark(self.marks({kind}), number)
+        return _find_mark_back(self.marks({kind}), number)
 
     def live(self, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None) -> LiveVersion | None:
         own = [
@@ -269,7 +269,7 @@ class _Planned:
         return replace(version, firm=False) if self._loose else version
 
 
-def _newest_mark(marks: Sequence[Mark], number: int) -> tuple[Mark | None, int]:
+def _find_mark_back(marks: Sequence[Mark], number: int) -> tuple[Mark | None, int]:
     if len(marks) <= number:
         return None, 0
     mark = marks[-1 - number]
@@ -289,11 +289,7 @@ def read_run(snapshot: Snapshot, first: int, last: int) -> list[OnPath]:
 
 
 def read_newest(
-    snapshot: Snapshot,
-    first: int,
-    budget_tokens: int,
-    cost: Callable[[OnPath], int],
-    most: int,
+    snapshot: Snapshot, first: int, budget_tokens: int, cost: Callable[[OnPath], int], most: int
 ) -> list[OnPath]:
     """Return the newest messages from `first` on, as far back as a budget can reach in which each costs so much, but no
     more than about `most`."""

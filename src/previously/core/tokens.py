@@ -142,22 +142,22 @@ _KIND_OF_BLOCK = bytes(
 )
 
 
-def _only(kept: str) -> bytes:
+def _make_filter(kept: str) -> bytes:
     """Return a table for `bytes.translate` that makes a space of everything else."""
     return bytes(byte if chr(byte) in kept else ord(" ") for byte in range(256))
 
 
-_LETTERS_ONLY, _SIGNS_ONLY = _only(ascii_letters), _only(punctuation)
+_LETTERS_ONLY, _SIGNS_ONLY = _make_filter(ascii_letters), _make_filter(punctuation)
 _LOWER_CASE, _UPPER_CASE, _TEN_DIGITS = (kind.encode() for kind in (ascii_lowercase, ascii_uppercase, digits))
 _LINE_BREAKS = bytes(range(ord(" "))) + b"\x7f"
 
 
 def weigh(text: str) -> tuple[int, ...]:
     """Return what each of `SCRIPTS` takes in a text, in thousandths of a token, as far as words are English."""
-    return _weighed(text)[0]
+    return _weigh_text(text)[0]
 
 
-def _weighed(text: str) -> tuple[tuple[int, ...], int]:
+def _weigh_text(text: str) -> tuple[tuple[int, ...], int]:
     """Return what `weigh` tells, and what long words may take besides. Every counter that estimates asks for the same
     weights, and a calibration that has learnt is another counter: what a text weighs stays."""
     size = len(text)
@@ -212,7 +212,7 @@ _PER_CENT = tuple(round(100 * margin) for margin in MARGINS)
 
 
 def _with_margin(text: str) -> int:
-    weights, in_long_words = _weighed(text)
+    weights, in_long_words = _weigh_text(text)
     total = sum(map(mul, weights, _PER_CENT)) + in_long_words * _PER_CENT[_LATIN]
     return max(1, -(-total // 100_000)) if text else 0
 

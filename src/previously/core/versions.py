@@ -40,7 +40,7 @@ REJECTED, TAKEN_BACK = "rejected by a person", "undone by a person"
 
 
 class Status(StrEnum):
-    """The fate of a fold."""
+    """The state of a version: in force, waiting for approval, refused, or taken back."""
 
     COMMITTED = "committed"
     PROVISIONAL = "provisional"
@@ -72,9 +72,7 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
+            self.calls + other.calls, self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
         )
 
 

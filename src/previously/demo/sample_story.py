@@ -48,6 +48,6 @@ def read_sample() -> list[Draft]:
 
 
 def edit_sample(story: BlockingStory) -> None:
-    """Put the second key elsewhere."""
+    """Change the message that says where the second key is."""
     before = story.messages(EDITED, EDITED)[0].entry.message.text
     story.edit(EDITED, before.replace(OLD_WORDS, NEW_WORDS))

@@ -42,9 +42,9 @@ class PathDifference:
 
 def find_change(old: Sequence[OnPath], new: Sequence[OnPath]) -> PathDifference:
     """Return what was removed and added between two runs, in path order."""
-    same = sum(1 for _ in takewhile(_equal, zip(old, new, strict=False)))
+    same = sum(1 for _ in takewhile(_are_equal, zip(old, new, strict=False)))
     most = min(len(old), len(new)) - same
-    same_end = min(most, sum(1 for _ in takewhile(_equal, zip(reversed(old), reversed(new), strict=False))))
+    same_end = min(most, sum(1 for _ in takewhile(_are_equal, zip(reversed(old), reversed(new), strict=False))))
     old_middle, new_middle = old[same : len(old) - same_end], new[same : len(new) - same_end]
     digests = [[item.entry.digest for item in run] for run in (old_middle, new_middle)]
     matcher = SequenceMatcher(None, digests[0], digests[1], autojunk=False)
@@ -60,7 +60,7 @@ def find_change(old: Sequence[OnPath], new: Sequence[OnPath]) -> PathDifference:
     return PathDifference(tuple(removed), tuple(added), tuple(kept))
 
 
-def _equal(pair: tuple[OnPath, OnPath]) -> bool:
+def _are_equal(pair: tuple[OnPath, OnPath]) -> bool:
     return pair[0].entry.digest == pair[1].entry.digest
 
 

@@ -209,13 +209,13 @@ _CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 def read_analysis(answer: Mapping[str, Any]) -> Analysis:
     """The analysis in a JSON object, whatever a model made of the shape it was asked for."""
     given = _by_name(answer)
-    signals = Signals(**{name: _items(given.get(name)) for name in LISTS})
+    signals = Signals(**{name: _read_items(given.get(name)) for name in LISTS})
     update = " ".join(read_text_value(given.get("summary_update")).split())
     return Analysis(
         summary_update=_cut(update) if _says_something(update) else "",
         signals=signals,
-        mentions=_mentions(given.get("mentions")),
-        contradictions=_items(given.get("contradictions")),
+        mentions=_read_mentions(given.get("mentions")),
+        contradictions=_read_items(given.get("contradictions")),
     )
 
 
@@ -240,13 +240,13 @@ def _by_name(answer: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
-def _items(given: object) -> tuple[str, ...]:
-    return parse_items([one for one in _texts(given) if _says_something(one)])
+def _read_items(given: object) -> tuple[str, ...]:
+    return parse_items([one for one in _iterate_texts(given) if _says_something(one)])
 
 
-def _mentions(given: object) -> tuple[str, ...]:
+def _read_mentions(given: object) -> tuple[str, ...]:
     mentions: dict[str, str] = {}
-    names = _COMMAS.split(given) if isinstance(given, str) else _texts(given)
+    names = _COMMAS.split(given) if isinstance(given, str) else _iterate_texts(given)
     for mention in names:
         name = " ".join(mention.split()).strip(" .,;:")
         if _says_something(name) and len(name) <= 80:
@@ -254,7 +254,7 @@ def _mentions(given: object) -> tuple[str, ...]:
     return tuple(mentions.values())[:MOST_MENTIONS]
 
 
-def _texts(given: object) -> Iterable[str]:
+def _iterate_texts(given: object) -> Iterable[str]:
     items: Sequence[object] = given if isinstance(given, list | tuple) else (given,)
     for item in items:
         if isinstance(item, str):
@@ -286,17 +286,19 @@ def _cut(text: str) -> str:
 
 def derive_update(signals: Signals) -> str:
     """A summary update made of the signals: what happened, what changed, what is open and what is settled."""
-    events = " ".join(map(_ended, signals.events))
+    events = " ".join(map(_end_sentence, signals.events))
     lists = (
         ("Now", signals.state_changes),
         ("Still open", signals.open_threads),
         ("Settled", signals.resolved_threads),
     )
-    rest = [f"{_ended(f'{what}: ' + '; '.join(one.rstrip('. ') for one in items))}" for what, items in lists if items]
+    rest = [
+        f"{_end_sentence(f'{what}: ' + '; '.join(one.rstrip('. ') for one in items))}" for what, items in lists if items
+    ]
     return _cut(" ".join([events, *rest]).strip())
 
 
-def _ended(sentence: str) -> str:
+def _end_sentence(sentence: str) -> str:
     return sentence if sentence.endswith((".", "!", "?", "…", "。", "！", "？", '"', "”")) else f"{sentence}."
 
 
@@ -305,7 +307,7 @@ def join_analyses(earlier: Analysis, later: Analysis) -> Analysis:
     return Analysis(
         summary_update=_cut(f"{earlier.summary_update} {later.summary_update}".strip()),
         signals=join_signals(earlier.signals, later.signals),
-        mentions=_mentions([*earlier.mentions, *later.mentions]),
+        mentions=_read_mentions([*earlier.mentions, *later.mentions]),
         contradictions=keep_newest(earlier.contradictions + later.contradictions),
         settled=(*earlier.settled, *later.settled),
     )

@@ -12,23 +12,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from previously.core.messages import Message
 from previously.core.model_io import ModelReply, ModelRequest
 from previously.core.patterns import lazy_pattern
 from previously.core.scripts import count_words
-from previously.core.versions import Cost, Kind
 from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, judge, judge_text, strip_reasoning
 from previously.folds.checks.shape import tidy_answer
-from previously.folds.fold import FoldDefaults, Rehearsal, estimate_read, explain_window
+from previously.folds.fold import QuestionFold
 from previously.folds.prompts.templates import Template, defuse_tags, fill_template
 
 NOT_SAID = "The story does not say."
 
 MOST_WORDS = 150
 """Words of an answer: three long sentences, which is what is asked for. More is a retelling of the sources."""
-
-ANSWER_TOKENS = 400
-"""Room for the answer: 150 words are 200 tokens in English and twice that in many other languages."""
 
 _CITED = lazy_pattern(r"\s*\[\s*(\d{1,4}(?:\s*(?:[,;–-]|and|und|et|y)\s*\[?\d{1,4}\]?)*)\s*\]")
 _RANGE = lazy_pattern(r"(\d+)\s*[–-]\s*\[?(\d+)|(\d+)")
@@ -48,27 +43,15 @@ class AskedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class AskFold(FoldDefaults):
+class AskFold(QuestionFold):
     """A question and its sources."""
 
-    kind: ClassVar[Kind] = Kind.RECAP
-    """Of no use: no version becomes of an answer."""
     prompt: ClassVar[str] = "ask"
-    most_parts: ClassVar[int] = 1
-    delta: ClassVar[tuple[Message, ...]] = ()
-    so_far: ClassVar[str] = ""
-    again: ClassVar[bool] = False
+    answer_tokens: ClassVar[int] = 400
+    """150 words are 200 tokens in English and twice that in many other languages."""
 
     question: str
     sources: tuple[AskedSource, ...]
-
-    @property
-    def has_builtin(self) -> bool:
-        return False
-
-    @property
-    def is_silent(self) -> bool:
-        return False
 
     @property
     def words_read(self) -> int:
@@ -84,7 +67,7 @@ class AskFold(FoldDefaults):
                 "hint": f" {hint}" if hint else "",
             },
         )
-        return ModelRequest(system, user, max_output_tokens=ANSWER_TOKENS, temperature=0.0)
+        return ModelRequest(system, user, max_output_tokens=self.answer_tokens, temperature=0.0)
 
     def judge(self, reply: ModelReply) -> Accepted | Refused:
         return self._judge(reply.text, lambda asked, bare: judge(asked, replace(reply, text=bare)))
@@ -102,22 +85,6 @@ class AskFold(FoldDefaults):
         if isinstance(verdict, Refused):
             return verdict
         return self._find_fault(cited) or Accepted(" ".join(text.split()))
-
-    def builtin(self) -> Accepted:
-        """Return nothing: without a model the sources stand for themselves."""
-        return Accepted("")
-
-    def rehearse(self, *, by_model: bool) -> Rehearsal:
-        return Rehearsal(Accepted(""), Cost(int(by_model), estimate_read(self), ANSWER_TOKENS))
-
-    def take_run(self, runs: Sequence[tuple[Message, ...]], so_far: str) -> AskFold:  # noqa: ARG002
-        return self
-
-    def explain_overflow(self, window_tokens: int) -> str:
-        return explain_window(window_tokens)
-
-    def count_growth(self, question: ModelRequest) -> int:  # noqa: ARG002
-        return 0
 
     def _request(self, cited: Sequence[int]) -> TextRequest:
         """Return what an answer is held against: the question, and the sources that it names itself."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from previously.core.count_nouns import count_nouns
 from previously.core.messages import Message, Role
 from previously.core.path import OnPath
 from previously.core.patterns import lazy_pattern
@@ -123,10 +124,7 @@ def is_one_teller(item: OnPath, following: OnPath) -> bool:
 
 
 def find_boundary(
-    opening: Opening,
-    grown: Grown,
-    unread: Sequence[OnPath],
-    headings: Callable[[OnPath, OnPath], bool] = is_one_teller,
+    opening: Opening, grown: Grown, unread: Sequence[OnPath], headings: Callable[[OnPath, OnPath], bool] = is_one_teller
 ) -> Boundary | None:
     """Return where a chapter ends, judging by messages of which no recap has read any but the first. `headings` says of
     a message and the one before whether a heading there is one of a chapter.
@@ -147,9 +145,9 @@ def find_boundary(
         share = grown.through(item.position, tokens)
         messages = item.position - grown.since + 1
         if share >= 1 and is_scene_end(item, following):
-            return Boundary(item.position, opening.title, f"a scene ended after {messages} messages")
+            return Boundary(item.position, opening.title, f"a scene ended after {count_nouns(messages, 'message')}")
         if share >= LONGEST:
-            return Boundary(item.position, opening.title, f"{messages} messages")
+            return Boundary(item.position, opening.title, count_nouns(messages, "message"))
     return None
 
 

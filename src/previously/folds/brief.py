@@ -125,7 +125,7 @@ class BriefFold(NoteFold):
             return refused
         brief, dropped = self._without_talk_of_folding(brief)
         before = redact_brief(parse_brief(self.so_far))
-        wrong = find_wrong_language(_prose_of(self.delta, before), _prose(brief))
+        wrong = find_wrong_language(_gather_prose(self.delta, before), _render_prose(brief))
         if wrong:
             return refuse_shape(f"it is in {wrong}; write in the language of the conversation")
         asked = read_requests(self.delta, goes_on=not before.is_empty)
@@ -207,14 +207,14 @@ class BriefFold(NoteFold):
         ), dropped
 
 
-def _prose(brief: Brief) -> str:
+def _render_prose(brief: Brief) -> str:
     items = [one for name in TITLES if name != "files" for one in getattr(brief, name)]
     return _CODE.sub(" ", "\n".join(items))
 
 
-def _prose_of(delta: tuple[Message, ...], before: Brief) -> str:
+def _gather_prose(delta: tuple[Message, ...], before: Brief) -> str:
     said = [one.text for one in delta if one.role in (Role.USER, Role.ASSISTANT)]
-    return _CODE.sub(" ", "\n".join([_prose(before), *said]))
+    return _CODE.sub(" ", "\n".join([_render_prose(before), *said]))
 
 
 ARGUMENTS_CHARACTERS = 1_000
@@ -243,7 +243,7 @@ def render_conversation(messages: Iterable[Message], most_characters: int = OUTP
     blocks: list[list[str]] = []
     calls = _Calls()
     for message in messages:
-        lines = [line for part in message.parts if (line := _told(part, calls, most_characters))]
+        lines = [line for part in message.parts if (line := _render_part(part, calls, most_characters))]
         if not lines:
             continue
         if message.role is Role.TOOL and blocks:
@@ -270,7 +270,7 @@ class _Calls:
         return f" {_one_line(name)}" if name and self._together > 1 else ""
 
 
-def _told(part: Part, calls: _Calls, most: int) -> str:
+def _render_part(part: Part, calls: _Calls, most: int) -> str:
     match part:
         case Text(text):
             return cap_text(_as_said(text), TEXT_CHARACTERS)

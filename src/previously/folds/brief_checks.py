@@ -100,7 +100,7 @@ def bound_brief(brief: Brief, most_tokens: int) -> BoundedBrief:
     if estimate_tokens(render_brief(brief)) <= most_tokens:
         return BoundedBrief(brief)
     for longest in (_LONG, _SHORT):
-        brief = _clipped(brief, longest, _CUT_FIRST)
+        brief = _clip_items(brief, longest, _CUT_FIRST)
         if estimate_tokens(render_brief(brief)) <= most_tokens:
             return BoundedBrief(brief)
     left = _Held(brief)
@@ -133,7 +133,7 @@ class _Held:
         return self._total <= most
 
     def brief(self) -> Brief:
-        """Return what is left."""
+        """Return the brief with the items that are left."""
         return Brief(**{name: tuple(items) for name, items in self._items.items()})
 
 
@@ -163,13 +163,13 @@ def _to_the_word(kept: _Held, most: int) -> BoundedBrief:
     left = brief.items()
     while estimate_tokens(render_brief(brief)) > most and longest > 8:
         longest //= 2
-        brief = _clipped(brief, longest, tuple(TITLES))
+        brief = _clip_items(brief, longest, tuple(TITLES))
     if estimate_tokens(render_brief(brief)) > most:
         return BoundedBrief(Brief(), (*kept.gone, *left))
     return BoundedBrief(brief, tuple(kept.gone))
 
 
-def _clipped(brief: Brief, longest: int, names: tuple[str, ...]) -> Brief:
+def _clip_items(brief: Brief, longest: int, names: tuple[str, ...]) -> Brief:
     def cut(item: str) -> str:
         # The user's own words and what did not work are cut only when everything is.
         spared = names == _CUT_FIRST and (item.startswith(_USER_WORDS) or is_failure(item))

@@ -134,7 +134,7 @@ class CastFold(NoteFold):
         now = Knowledge(summary or before.summary, facts)
         if render_transcript(self.delta) and (now.is_empty or wanted.is_empty):
             return refuse_shape("it tells nothing")
-        return Accepted(dump_canonical(now.as_json()), warnings=_warnings(wanted, cut=cut))
+        return Accepted(dump_canonical(now.as_json()), warnings=_list_warnings(wanted, cut=cut))
 
     def builtin(self) -> Accepted:
         """Return what they knew before: without a model nothing is learnt."""
@@ -150,7 +150,7 @@ def is_self(name: str, other: str) -> bool:
     return bool(one) and bool(two) and (one <= two or two <= one)
 
 
-def _warnings(wanted: CastAnswer, *, cut: bool) -> tuple[str, ...]:
+def _list_warnings(wanted: CastAnswer, *, cut: bool) -> tuple[str, ...]:
     warnings: list[str] = []
     if cut:
         warnings.append(f"the summary was cut to {MOST_SENTENCES} sentences and {MOST_WORDS} words")
@@ -179,10 +179,10 @@ def bound_summary(summary: str) -> tuple[str, bool]:
         return text, False
     if kept:
         return " ".join(kept), True
-    return f"{_first_words(sentences[0])}…", True
+    return f"{_take_first_words(sentences[0])}…", True
 
 
-def _first_words(sentence: str) -> str:
+def _take_first_words(sentence: str) -> str:
     """The beginning of an endless sentence; in scripts without spaces by its characters."""
     text = " ".join(sentence.split()[:MOST_WORDS])
     while count_words(text) > MOST_WORDS:
@@ -215,52 +215,52 @@ def read_cast_answer(answer: str) -> CastAnswer | Refused:
     if answer.count("{") + answer.count("[") > MOST_BRACKETS:
         return refuse_shape("it is nothing but brackets")
     given = find_object(answer)
-    if isinstance(given, Refused) or not _fields_of(given):
+    if isinstance(given, Refused) or not _read_fields(given):
         lines = _from_lines(answer) if len(answer) <= LONGEST_ANSWER else {}
         if not lines:
             return given if isinstance(given, Refused) else refuse_shape("it has none of the fields asked for")
         given = lines
-    fields = _fields_of(given)
+    fields = _read_fields(given)
     return CastAnswer(
-        summary=" ".join(clean(read_text_value(_first(fields, _SUMMARIES)))[0].split()),
-        add=_texts(_first(fields, _ADDS)),
-        remove=_pointed(_first(fields, _REMOVES)),
-        update=_updates(_first(fields, _UPDATES)),
-        whole=_texts(_first(fields, _WHOLE)),
-        about=cut_line(read_text_value(_first(fields, _NAMES))),
+        summary=" ".join(clean(read_text_value(_find_first(fields, _SUMMARIES)))[0].split()),
+        add=_read_texts(_find_first(fields, _ADDS)),
+        remove=_read_pointers(_find_first(fields, _REMOVES)),
+        update=_read_updates(_find_first(fields, _UPDATES)),
+        whole=_read_texts(_find_first(fields, _WHOLE)),
+        about=cut_line(read_text_value(_find_first(fields, _NAMES))),
     )
 
 
-def _fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def _read_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields by their plain names, out of a wrapping they may be in; empty where there are none of ours."""
-    fields = {_plain(key): value for key, value in given.items()}
+    fields = {_simplify_key(key): value for key, value in given.items()}
     if _FIELDS.isdisjoint(fields):
         inner = [fields.get(name) for name in _WRAPPERS] + (list(fields.values()) if len(fields) == 1 else [])
         for one in inner:
             if isinstance(one, dict):
-                found = {_plain(key): value for key, value in one.items()}
+                found = {_simplify_key(key): value for key, value in one.items()}
                 if not _FIELDS.isdisjoint(found):
                     return {**{name: fields[name] for name in _NAMES if name in fields}, **found}
         return {}
     return fields
 
 
-def _plain(key: object) -> str:
+def _simplify_key(key: object) -> str:
     return "_".join(str(key).casefold().replace("-", " ").replace("_", " ").split())
 
 
-def _first(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
+def _find_first(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((fields[name] for name in names if name in fields), None)
 
 
-def _items(given: object) -> list[object]:
+def _list_items(given: object) -> list[object]:
     if isinstance(given, dict):
         return list(given.values())[:MOST_ITEMS]
     return list(given)[:MOST_ITEMS] if isinstance(given, list) else [given] if given is not None else []
 
 
-def _texts(given: object) -> tuple[str, ...]:
-    lines = (cut_line(_LISTED.sub("", _said(one), count=1)) for one in _items(given))
+def _read_texts(given: object) -> tuple[str, ...]:
+    lines = (cut_line(_LISTED.sub("", _said(one), count=1)) for one in _list_items(given))
     return tuple(line for line in lines if line and line.casefold() not in _EMPTY)
 
 
@@ -270,8 +270,8 @@ def _said(given: object) -> str:
     return given if isinstance(given, str) else ""
 
 
-def _pointed(given: object) -> tuple[FactPointer, ...]:
-    return tuple(found for one in _items(given) if (found := _as_pointed(one)) is not None)
+def _read_pointers(given: object) -> tuple[FactPointer, ...]:
+    return tuple(found for one in _list_items(given) if (found := _as_pointed(one)) is not None)
 
 
 def _as_pointed(given: object) -> FactPointer | None:
@@ -290,19 +290,19 @@ def _as_pointed(given: object) -> FactPointer | None:
     return line if line and line.casefold() not in _EMPTY else None
 
 
-def _updates(given: object) -> tuple[tuple[FactPointer, str], ...]:
+def _read_updates(given: object) -> tuple[tuple[FactPointer, str], ...]:
     if isinstance(given, dict) and not {"old", "new", "from", "to"}.isdisjoint(given):
         given = [given]
     elif isinstance(given, dict):
         given = [{"old": old, "new": new} for old, new in given.items()]
     updates: list[tuple[FactPointer, str]] = []
-    for item in _items(given):
+    for item in _list_items(given):
         if isinstance(item, str):  # new words of something that is not named
-            updates += [("", text) for text in _texts([item])]
+            updates += [("", text) for text in _read_texts([item])]
         if not isinstance(item, dict):
             continue
         old = _as_pointed(next((item[key] for key in ("old", "from", "number", "id") if key in item), None))
-        new = _texts([next((item[key] for key in ("new", "to", "text") if key in item), None)])
+        new = _read_texts([next((item[key] for key in ("new", "to", "text") if key in item), None)])
         if new:
             updates.append(("" if old is None else old, new[0]))
     return tuple(updates)
@@ -315,19 +315,19 @@ def _from_lines(answer: str) -> dict[str, Any]:
     for line in answer.replace("```", "\n").splitlines():
         pair = _PAIR.match(re.sub(r"^\s*[-*•]\s+", "", line))
         if pair and key in _UPDATES:
-            _put_pair(fields.setdefault(key, []), pair["key"].casefold(), _unquoted(pair["value"]))
+            _put_pair(fields.setdefault(key, []), pair["key"].casefold(), _strip_quotes(pair["value"]))
             continue
         named = _FIELD_LINE.match(line)
-        name = _plain(named["key"]) if named else ""
+        name = _simplify_key(named["key"]) if named else ""
         if named and (name in _FIELDS or name in _NAMES):
-            key, value = name, _unquoted(named["value"] or "")
+            key, value = name, _strip_quotes(named["value"] or "")
             fields[key] = value if key in (*_SUMMARIES, *_NAMES) else _in_brackets(value)
             continue
         item = _ITEM_LINE.match(line)
         if item and isinstance(fields.get(key), list):
-            fields[key].append(_unquoted(item["item"]))
+            fields[key].append(_strip_quotes(item["item"]))
         elif key in _SUMMARIES and line.strip():
-            fields[key] = f"{fields[key]} {_unquoted(line)}".strip()
+            fields[key] = f"{fields[key]} {_strip_quotes(line)}".strip()
     return {name: value for name, value in fields.items() if value} if not _FIELDS.isdisjoint(fields) else {}
 
 
@@ -336,7 +336,7 @@ def _in_brackets(value: str) -> list[str]:
     if value.startswith("[") and value.endswith("]"):
         value = value[1:-1]
         items = re.findall(r'"([^"]*)"', value) if '"' in value else value.split(",")
-        return [item for one in items if (item := _unquoted(one))]
+        return [item for one in items if (item := _strip_quotes(one))]
     return [value] if value else []
 
 
@@ -346,7 +346,7 @@ def _put_pair(pairs: list[Any], key: str, value: str) -> None:
     pairs[-1][key] = value
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     text = text.strip().rstrip(",").strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1]

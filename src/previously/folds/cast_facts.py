@@ -9,6 +9,7 @@ oldest gives way, never what was just learnt while anything older is there; a pr
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from functools import lru_cache
 from previously.core.cast import MOST_FACTS, Fact, Knowledge, drop_repeats
 from previously.core.patterns import lazy_pattern
 from previously.core.scripts import casefold
-from previously.folds.builtin.quotes import is_promise
 from previously.text.compare import find_terms
 from previously.text.numbers import find_values
 from previously.text.sentences import split_sentences
@@ -154,10 +154,10 @@ def apply_diff(known: Iterable[Fact], diff: FactDiff) -> tuple[Fact, ...]:
     new = {casefold(fact.text) for fact in diff.new}
     gone = {casefold(text) for text in diff.gone}
     kept = [fact for fact in known if casefold(fact.text) not in gone | new]
-    return _bounded(kept, drop_repeats(diff.new))
+    return _bound_facts(kept, drop_repeats(diff.new))
 
 
-def _bounded(old: Sequence[Fact], new: Sequence[Fact]) -> tuple[Fact, ...]:
+def _bound_facts(old: Sequence[Fact], new: Sequence[Fact]) -> tuple[Fact, ...]:
     """The facts that stay where there are too many: old ones give way first, and of the new never the newest."""
     order = [*old, *new]
     over = len(order) - MOST_FACTS
@@ -192,7 +192,7 @@ def find_fact(pointed: FactPointer, known: Sequence[Fact]) -> Fact | None:
 def measure_likeness(pointed: str, fact: str) -> float:
     """Return how much a wording is like a fact: the share of their telling words that both have, 0 where that is too
     little to tell."""
-    wording, other = _wording(pointed), _wording(fact)
+    wording, other = _read_wording(pointed), _read_wording(fact)
     if (
         wording.turns != other.turns
         or (wording.numbers and wording.numbers != other.numbers)
@@ -213,7 +213,7 @@ def tells_nothing_new(text: str, fact: str) -> bool:
     """Return whether a fact already says all that a wording says."""
     if casefold(text).rstrip(".!") == casefold(fact).rstrip(".!"):
         return True
-    wording, other = _wording(text), _wording(fact)
+    wording, other = _read_wording(text), _read_wording(fact)
     if len(wording.terms) < 2 or wording.turns != other.turns or wording.numbers != other.numbers:
         return False
     return _is_within(wording.terms, other.terms) and len(wording.terms) >= RESTATED * len(other.terms)
@@ -221,14 +221,14 @@ def tells_nothing_new(text: str, fact: str) -> bool:
 
 def is_fuller(text: str, fact: str) -> bool:
     """Return whether a wording says all that a fact says, and more of the same."""
-    wording, other = _wording(text), _wording(fact)
+    wording, other = _read_wording(text), _read_wording(fact)
     if len(other.terms) < 2 or wording.turns != other.turns or not other.numbers <= wording.numbers:
         return False
     return _is_within(other.terms, wording.terms) and len(other.terms) >= FULLER * len(wording.terms)
 
 
 @lru_cache(maxsize=1024)
-def _wording(text: str) -> _Wording:
+def _read_wording(text: str) -> _Wording:
     capitals = [make_key(word) for word in WORD.findall(text) if word[0].isupper()]
     return _Wording(
         tuple(dict.fromkeys(find_terms(text))),
@@ -250,13 +250,23 @@ def _is_within(part: Sequence[str], whole: Sequence[str]) -> bool:
     return all(term in rest for term in part)
 
 
+_PROMISE_WORDS = (
+    r"promis\w*|vow(?:s|ed)?|swear|sworn|oaths?|owe[sd]?|debts?|iou",
+    r"versprech\w*|versprich\w*|verspr[ao]ch\w*|schwör\w*|geschworen|schuld(?:e|est|et|en)",
+    r"promets?|promett\w*|promis|promesses?|jure[sz]?|juré|dettes?",
+    r"promet\w*|promesas?|jur[oaó]|juramento|deudas?",
+    r"обеща\w*|кля(?:нусь|лся|лась|тв\w*)|поклял\w*|задолж\w*|долг(?:а|у|ом|и|ов)?",
+)
+_PROMISE = lazy_pattern(rf"\b(?:{'|'.join(_PROMISE_WORDS)})\b|約束|誓[いうっ]|借りがある|借金", re.IGNORECASE)
+"""Words for promising and owing in English, German, French, Spanish, Russian and Japanese; no grammar around them."""
+
 BINDS, HAPPENED = 1, 0
 """The weights, heaviest first."""
 
 
 def weigh_fact(fact: str) -> int:
     """Return how much a fact matters: `BINDS` or `HAPPENED`."""
-    return BINDS if is_promise(fact) else HAPPENED
+    return BINDS if _PROMISE.search(fact) else HAPPENED
 
 
 LEAST_SHARE = 0.5
@@ -274,7 +284,7 @@ class Knower:
 
 def find_knowers(knowledge: Mapping[str, Knowledge], terms: str) -> list[Knower]:
     """A row for everyone who knows of it."""
-    asked = _terms_of(terms)
+    asked = _find_terms(terms)
     if not asked:
         return []
     ranked: list[tuple[float, int, str, Knower]] = []
@@ -293,12 +303,12 @@ def find_knowers(knowledge: Mapping[str, Knowledge], terms: str) -> list[Knower]
 
 def _share(asked: frozenset[str], text: str) -> float:
     """The share of the words asked for that a text holds; 0 where that is too little."""
-    words = _terms_of(text) | _words_of(text)
+    words = _find_terms(text) | _words_of(text)
     share = len(asked & words) / len(asked)
     return share if share >= LEAST_SHARE else 0.0
 
 
-def _terms_of(text: str) -> frozenset[str]:
+def _find_terms(text: str) -> frozenset[str]:
     """The telling words and numbers of a text; all its words where none is telling."""
     text = unicodedata.normalize("NFKC", text)
     return frozenset([*find_terms(text), *(f"#{value:g}" for value in find_values(text))]) or _words_of(text)

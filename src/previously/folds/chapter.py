@@ -20,12 +20,7 @@ from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens, message_tokens
 from previously.core.versions import Cost, Kind
 from previously.folds.builtin.quotes import quote_whole
-from previously.folds.checks import (
-    Accepted,
-    Refused,
-    TextRequest,
-    judge_text,
-)
+from previously.folds.checks import Accepted, Refused, TextRequest, judge_text
 from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
 from previously.folds.prompts.templates import (
     Template,
@@ -151,12 +146,12 @@ class ChapterFold(FoldDefaults):
             count_words(self.recap),
         )
         most = max(self.words, min(recap, round(self.words * WHOLE)))
-        return _round(min(most, max(FEWEST_WORDS, recap + new)))
+        return _round_words(min(most, max(FEWEST_WORDS, recap + new)))
 
     @property
     def spine_words(self) -> int:
         """Return how long the backbone should be: it grows to its length with the first chapters."""
-        return _round(min(self.backbone_words, count_words(self.backbone) + self.backbone_words // GROWTH))
+        return _round_words(min(self.backbone_words, count_words(self.backbone) + self.backbone_words // GROWTH))
 
     @property
     def recap_tokens(self) -> int:
@@ -335,7 +330,7 @@ class ChapterFold(FoldDefaults):
         return {KINDS[part]: count for part, count in words.items() if part in self.parts}
 
 
-def _round(words: int) -> int:
+def _round_words(words: int) -> int:
     """Return a number of words as one asks for them, in tens."""
     return words // 10 * 10 if words > FEWEST_WORDS else words
 

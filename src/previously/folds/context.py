@@ -58,37 +58,26 @@ class NoteContext:
     @property
     def story(self) -> str:
         """Return the story before the span as it is shown: of each text the opening and what is newest."""
-        rooms = (
-            (self.earlier, EARLIER_CHARACTERS),
-            (self.so_far, SO_FAR_CHARACTERS),
-            (self.recent, RECENT_CHARACTERS),
-        )
+        rooms = ((self.earlier, EARLIER_CHARACTERS), (self.so_far, SO_FAR_CHARACTERS), (self.recent, RECENT_CHARACTERS))
         return "\n\n".join(filter(None, (shorten(text.strip(), most) for text, most in rooms)))
 
     @property
     def texts(self) -> tuple[str, ...]:
         """Return every text of it: what they name has been heard of."""
-        entries = [f"{one.name} {' '.join(one.keywords)} {one.content}" for one in self.known]
-        threads = [text for _, text in self.threads]
-        bridge = [f"{name_speaker(self.bridge)}: {render_message(self.bridge)}"] if self.bridge else []
-        return (self.earlier, self.so_far, self.recent, *entries, *self.others, *threads, *self.state, *bridge)
+        return (self.earlier, self.so_far, self.recent, *_list_shown(self))
 
     def render(self) -> dict[str, str]:
         """Return the parts of a question that show it, by their placeholders."""
         return {
             "story": defuse_tags(self.story) or "(nothing yet)",
-            "known": _known_lines(self.known, self.others) or "(none yet)",
+            "known": _render_known(self.known, self.others) or "(none yet)",
             "open": defuse_tags(number_threads(self.threads)) or "(none)",
-            "state": _lines(self.state) or "(none)",
+            "state": _render_lines(self.state) or "(none)",
         }
 
     def render_bridge(self) -> str:
         """Return the end of the message before the span."""
-        text = (
-            f"{name_speaker(self.bridge)}: {render_message(self.bridge)}"
-            if self.bridge and render_message(self.bridge)
-            else ""
-        )
+        text = _render_said(self.bridge) if self.bridge and render_message(self.bridge) else ""
         if len(text) > BRIDGE_CHARACTERS:
             cut = text[-BRIDGE_CHARACTERS:]
             text = f"… {cut[cut.find(' ') + 1 :]}"
@@ -122,20 +111,17 @@ class UpdateContext:
     @property
     def texts(self) -> tuple[str, ...]:
         """Return every text the model is shown, for the checks: what they name has been heard of."""
-        entries = [f"{one.name} {' '.join(one.keywords)} {one.content}" for one in self.known]
-        threads = [text for _, text in self.threads]
-        bridge = [f"{name_speaker(self.bridge)}: {render_message(self.bridge)}"] if self.bridge else []
-        return (self.before, *entries, *self.others, *threads, *self.state, *bridge, *self.players, *self.tellers)
+        return (self.before, *_list_shown(self), *self.players, *self.tellers)
 
     def render(self) -> dict[str, str]:
         """Return the parts of a question that show it, by their placeholders."""
         return {
             "voices": self._voices,
-            "known": _known_lines(self.known, self.others) or "(none yet)",
+            "known": _render_known(self.known, self.others) or "(none yet)",
             "before": defuse_tags(self.before.strip()) or "(nothing: this is the first chapter)",
             "recap": defuse_tags(self.recap.strip()) or "(none yet)",
-            "threads": _lines([f"T{n} {text}" for n, (_, text) in enumerate(self.threads, 1)]) or "(none yet)",
-            "state": _lines(self.state) or "(none yet)",
+            "threads": _render_lines([f"T{n} {text}" for n, (_, text) in enumerate(self.threads, 1)]) or "(none yet)",
+            "state": _render_lines(self.state) or "(none yet)",
             "bridge": self._bridge,
         }
 
@@ -150,16 +136,33 @@ class UpdateContext:
     def _bridge(self) -> str:
         if self.bridge is None or not render_message(self.bridge):
             return "(none: the story begins with the new messages)"
-        text = f"{name_speaker(self.bridge)}: {render_message(self.bridge)}"
+        text = _render_said(self.bridge)
         return defuse_tags(text if len(text) <= UPDATE_BRIDGE else f"…{text[-UPDATE_BRIDGE:]}")
 
 
-def _known_lines(known: Sequence[LoreItem], others: Sequence[str]) -> str:
+def _list_shown(context: NoteContext | UpdateContext) -> list[str]:
+    """Return the texts that stand beside the summaries: what is known, what is open, how things stand, the bridge."""
+    entries = [f"{one.name} {' '.join(one.keywords)} {one.content}" for one in context.known]
+    threads = [text for _, text in context.threads]
+    return [
+        *entries,
+        *context.others,
+        *threads,
+        *context.state,
+        *([_render_said(context.bridge)] if context.bridge else []),
+    ]
+
+
+def _render_said(message: Message) -> str:
+    return f"{name_speaker(message)}: {render_message(message)}"
+
+
+def _render_known(known: Sequence[LoreItem], others: Sequence[str]) -> str:
     lines = [f"{entry.name} | {entry.type} | {', '.join(entry.keywords)} | {entry.content}" for entry in known]
-    return _lines([*lines, *([f"Others in the story: {'; '.join(others)}"] if others else [])])
+    return _render_lines([*lines, *([f"Others in the story: {'; '.join(others)}"] if others else [])])
 
 
-def _lines(lines: Sequence[str]) -> str:
+def _render_lines(lines: Sequence[str]) -> str:
     return defuse_tags("\n".join(" ".join(line.split()) for line in lines))
 
 
@@ -201,19 +204,19 @@ def name_threads(signals: Signals, threads: Sequence[tuple[str, str]]) -> tuple[
     texts: list[str] = []
     settled: dict[str, Settled] = {}
     for item in signals.resolved_threads:
-        thread, rest = _meant(item, threads)
+        thread, rest = _find_meant_thread(item, threads)
         if thread is None:
             texts.append(item)
             continue
         ident, words = thread
         texts.append(rest or words)
         settled[ident] = Settled(ident, rest or words)
-    fresh = [item for item in signals.open_threads if _meant(item, threads)[0] is None]
+    fresh = [item for item in signals.open_threads if _find_meant_thread(item, threads)[0] is None]
     changed = replace(signals, open_threads=parse_items(fresh), resolved_threads=parse_items(texts))
     return changed, tuple(settled.values())
 
 
-def _meant(item: str, threads: Sequence[tuple[str, str]]) -> tuple[tuple[str, str] | None, str]:
+def _find_meant_thread(item: str, threads: Sequence[tuple[str, str]]) -> tuple[tuple[str, str] | None, str]:
     """Return the thread that an item means, by its number or its very words, and what else the item says."""
     match = _NUMBERED.fullmatch(item)
     if match and 0 < int(match[1]) <= len(threads):

@@ -174,6 +174,46 @@ class NoteFold(FoldDefaults):
         return Rehearsal(Accepted(self.builtin().text), cost)
 
 
+class QuestionFold(FoldDefaults):
+    """The members of what is asked like a fold, but becomes no memory: one call, and nothing stands in for it."""
+
+    __slots__ = ()
+
+    kind: ClassVar[Kind] = Kind.RECAP
+    """Of no use: no version becomes of an answer."""
+    most_parts: ClassVar[int] = 1
+    delta: ClassVar[tuple[Message, ...]] = ()
+    so_far: ClassVar[str] = ""
+    again: ClassVar[bool] = False
+    answer_tokens: ClassVar[int]
+    """Room for the answer."""
+
+    @property
+    def has_builtin(self) -> bool:
+        return False
+
+    @property
+    def is_silent(self) -> bool:
+        return False
+
+    def builtin(self) -> Accepted:
+        """Return nothing: without a model there is no answer."""
+        return Accepted("")
+
+    def rehearse(self, *, by_model: bool) -> Rehearsal:
+        cost = Cost(int(by_model), estimate_read(cast("Fold", self)), self.answer_tokens)
+        return Rehearsal(Accepted(""), cost)
+
+    def take_run(self, runs: Sequence[tuple[Message, ...]], so_far: str) -> Self:  # noqa: ARG002
+        return self
+
+    def explain_overflow(self, window_tokens: int) -> str:
+        return explain_window(window_tokens)
+
+    def count_growth(self, question: ModelRequest) -> int:  # noqa: ARG002
+        return 0
+
+
 def count_told(messages: Sequence[Message]) -> int:
     """Return how many words messages tell."""
     return sum(count_words(render_message(message)) for message in messages)

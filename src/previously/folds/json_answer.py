@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from json_repair import repair_json
-
 from previously.core.errors import BadInput
 from previously.core.json_values import clean, clean_json
 from previously.core.model_io import ModelReply
@@ -95,6 +93,8 @@ def _mended(text: str) -> object:
     if sum(map(text.count, "[{")) > MOST_BRACKETS:
         return None  # mending takes the square of them
     try:
+        from json_repair import repair_json  # not for who only reads what is kept
+
         return repair_json(text, return_objects=True, skip_json_loads=True)
     except (ValueError, RecursionError, IndexError, TypeError):
         return None

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
+from previously.core.count_nouns import count_nouns
+from previously.core.fold_rules import FoldRules, RecapRules
 from previously.core.messages import Message, ToolCall
 from previously.core.pairing import find_units
 from previously.core.path import OnPath, Span, find_opening
@@ -28,61 +29,6 @@ AGAIN = "made anew"
 WORTH_IT = 2
 """A fold of our own accord takes in at least twice the words of the recap, so that all folds together read at most one
 and a half times the story."""
-
-
-class Timeline(StrEnum):
-    """The kind of memory that tells of the open chapter."""
-
-    RECAP = "recap"
-    LIBRARIAN = "librarian"
-    SCENES = "scenes"
-    BRIEF = "brief"
-
-    @property
-    def is_derived(self) -> bool:
-        """Return whether it is put together from notes, not written from the messages."""
-        return self in (Timeline.LIBRARIAN, Timeline.SCENES)
-
-
-@dataclass(frozen=True, slots=True)
-class RecapRules:
-    """The numbers that say when a recap is due and how long it should be."""
-
-    tail_messages: int
-    due_messages: int
-    due_words: int
-    due_tokens: int
-    target_words: int
-    """0 = no target."""
-    chosen: bool = False
-    """True if a person set one of the numbers by which a fold is due: then they hold as they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class FoldRules:
-    """All that decides about folding a story."""
-
-    recap: RecapRules
-    tail_turns: int
-    """If it is not 0, the tail is so many turns instead of messages,"""
-    tail_tokens: int
-    """but no more than so many tokens."""
-    chapter_messages: int
-    """From this length on a chapter closes at a scene end; 0 = never by itself."""
-    chapter_words: int
-    backbone_words: int
-    review: bool
-    """True if a person approves every fold."""
-    timeline: Timeline = Timeline.RECAP
-    apply_after: int = 4
-    """The number of the newest fragments that a librarian has not applied yet."""
-    summary_characters: int = 12_000
-    summary_target_characters: int = 9_000
-    scene_messages: int = 0
-    """From half of this on a scene is noted where it ends, here in any case; 0 = only where a person ended it."""
-    lore: str = "off"
-    cast: str = "off"
-    dormant_messages: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,40 +74,45 @@ def plan(
     to `again_through`, which provisional memory covers that is to be made anew."""
     end = path_length - rules.tail_messages
     if end <= 0:
-        there = f"{path_length} message{'s' if path_length != 1 else ''}"
-        return NotDue(f"{there}; the newest {rules.tail_messages} are never folded")
+        newest = f"the newest {rules.tail_messages:,} are" if rules.tail_messages != 1 else "the newest is"
+        return NotDue(f"{count_nouns(path_length, 'message')}; {newest} never folded")
     if first >= end:
-        return NotDue(f"all but the newest {rules.tail_messages} messages are folded")
+        newest = f"{rules.tail_messages:,} messages" if rules.tail_messages != 1 else "message"
+        return NotDue(f"all but the newest {newest} are folded" if rules.tail_messages else "all messages are folded")
     words = tokens = 0
     outside = [item for item in waiting if item.position < end]
-    parting = _between_units(outside)
+    parting = _find_seams(outside)
     for count, item in enumerate(outside, 1):
         words += count_words(render_message(item.entry.message))
         tokens += message_tokens(item.entry.message)
         if item.position == again_through:
             return Due(tuple(outside[:count]), AGAIN)
         worth_it = rules.chosen or words >= WORTH_IT * recap_words
-        if worth_it and count in parting and (reason := _reached(count, words, tokens, rules)):
+        if worth_it and count in parting and (reason := _describe_due(count, words, tokens, rules)):
             if item.position < again_through:
                 return Due(tuple(outside[:count]), AGAIN)
-            end_at = count if rules.chosen else _scene_end(outside, count, parting)
+            end_at = count if rules.chosen else _find_scene_end(outside, count, parting)
             return Due(tuple(outside[:end_at]), reason)
     if first + len(outside) < end:
         return NeedMore(first + len(outside))
     if pressure:
         return Due(tuple(outside), "no room for it in the view")
-    if reached := _reached(len(outside), words, tokens, rules):
+    said = count_nouns(words, "word")
+    if reached := _describe_due(len(outside), words, tokens, rules):
+        wait = "waits" if reached.startswith("1 ") else "wait"
         return NotDue(
-            f"{reached} wait, as many as fold_messages, fold_words or fold_tokens asks for, but their {words} words "
-            f"are less than twice the recap of {recap_words}; set one of the three to fold them all the same"
+            f"{reached} {wait}, as many as fold_messages, fold_words or fold_tokens asks for, but {said} is less than "
+            f"twice the recap of {recap_words}; set one of the three to fold them all the same"
         )
+    there = f"{count_nouns(len(outside), 'message')} with {said} and {count_nouns(tokens, 'token')}"
+    wait = "waits" if len(outside) == 1 else "wait"
     return NotDue(
-        f"{len(outside)} of {rules.due_messages} messages, {words} of {rules.due_words} words, "
-        f"{tokens} of {rules.due_tokens} tokens"
+        f"{there} {wait} for the next fold, which comes at {count_nouns(rules.due_messages, 'message')}, "
+        f"{count_nouns(rules.due_words, 'word')} or {count_nouns(rules.due_tokens, 'token')}"
     )
 
 
-def _scene_end(items: Sequence[OnPath], count: int, parting: Collection[int]) -> int:
+def _find_scene_end(items: Sequence[OnPath], count: int, parting: Collection[int]) -> int:
     """Return after how many messages a fold of `count` should end: with a scene that ends in its last quarter, if the
     text shows one by a rule or a heading."""
     for end in range(count, int(LAST_QUARTER * count), -1):
@@ -170,7 +121,7 @@ def _scene_end(items: Sequence[OnPath], count: int, parting: Collection[int]) ->
     return count
 
 
-def _between_units(items: Sequence[OnPath]) -> Collection[int]:
+def _find_seams(items: Sequence[OnPath]) -> Collection[int]:
     """After how many of the messages a fold may end: no call is parted from its result."""
     messages = [item.entry.message for item in items]
     if not any(isinstance(part, ToolCall) for message in messages for part in message.parts):
@@ -178,12 +129,12 @@ def _between_units(items: Sequence[OnPath]) -> Collection[int]:
     return {unit.stop for unit in find_units(messages)}
 
 
-def _reached(messages: int, words: int, tokens: int, rules: RecapRules) -> str:
+def _describe_due(messages: int, words: int, tokens: int, rules: RecapRules) -> str:
     if messages >= rules.due_messages:
-        return f"{messages} messages"
+        return count_nouns(messages, "message")
     if words >= rules.due_words:
-        return f"{words} words"
-    return f"{tokens} tokens" if tokens >= rules.due_tokens else ""
+        return count_nouns(words, "word")
+    return count_nouns(tokens, "token") if tokens >= rules.due_tokens else ""
 
 
 def skip_opening(items: Sequence[OnPath]) -> tuple[Message, ...]:

@@ -213,7 +213,7 @@ _COMMAS = lazy_pattern(r"[,;|\n]+")
 
 def forgive_shape(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a model gave with all that can be forgiven set right. It may still be refused."""
-    whole = _unwrapped(given)
+    whole = _unwrap_object(given)
     read: dict[str, Any] = {key: value for key, value in whole.items() if key not in ("summary", "lorebooks")}
     _take(read, whole, "summary", _SUMMARY)
     _take(read, whole, "lorebooks", _LOREBOOKS)
@@ -221,11 +221,11 @@ def forgive_shape(given: Mapping[str, Any]) -> dict[str, Any]:
     if entries is None:
         read["lorebooks"] = []
     elif isinstance(entries, list):
-        read["lorebooks"] = [_entry(one) if isinstance(one, Mapping) else one for one in entries]
-    return read | {name: _lines(whole[name]) for name in _SIGNALS if name in whole}
+        read["lorebooks"] = [_read_entry(one) if isinstance(one, Mapping) else one for one in entries]
+    return read | {name: _read_lines(whole[name]) for name in _SIGNALS if name in whole}
 
 
-def _lines(value: object, deeper: int = 3) -> list[str]:
+def _read_lines(value: object, deeper: int = 3) -> list[str]:
     """Return what stands where a list of texts belongs, as such a list: a text, a number or an object says something
     too."""
     if value is None or isinstance(value, bool):
@@ -235,20 +235,20 @@ def _lines(value: object, deeper: int = 3) -> list[str]:
     if not deeper:
         return []
     if isinstance(value, Mapping):
-        inside = [(name, "; ".join(_lines(inner, deeper - 1))) for name, inner in value.items()]
+        inside = [(name, "; ".join(_read_lines(inner, deeper - 1))) for name, inner in value.items()]
         return [f"{name}: {said}" for name, said in inside if said]
-    listed = [_said(item, deeper) if isinstance(item, Mapping) else _lines(item, deeper - 1) for item in value]
+    listed = [_said(item, deeper) if isinstance(item, Mapping) else _read_lines(item, deeper - 1) for item in value]
     return [line for lines in listed for line in lines]
 
 
 def _said(item: Mapping[str, Any], deeper: int) -> list[str]:
     """An object in a list as one line: its own text, or all that it says."""
     own = next((item[name] for name in _TEXTS if isinstance(item.get(name), str)), "")
-    said = own if own.strip() else "; ".join(_lines(item, deeper - 1))
+    said = own if own.strip() else "; ".join(_read_lines(item, deeper - 1))
     return [said] if said else []
 
 
-def _unwrapped(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _unwrap_object(given: Mapping[str, Any]) -> Mapping[str, Any]:
     if "summary" in given:
         return given
     for name in _WRAPPERS:
@@ -265,7 +265,7 @@ def _take(read: dict[str, Any], given: Mapping[str, Any], field: str, others: It
         read[field] = given[name]
 
 
-def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
+def _read_entry(given: Mapping[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     for field, others in _FIELDS.items():
         _take(entry, given, field, others)
@@ -285,12 +285,12 @@ def read_scene(given: Mapping[str, Any]) -> Scene:
     """The scene in an object that has its shape; what has not is passed over."""
     summary = given.get("summary")
     entries = given.get("lorebooks")
-    things = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
+    things = [_read_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
     described = tuple(one for one in things if one.name)
     return Scene(read_text_value(summary), described, parse_signals(given), parse_settled(given.get("settled")))
 
 
-def _described(given: Mapping[str, Any]) -> Described:
+def _read_described(given: Mapping[str, Any]) -> Described:
     keywords = given.get("keywords")
     listed = [one for one in keywords if isinstance(one, str)] if isinstance(keywords, list) else []
     return Described(

@@ -72,12 +72,12 @@ class Validation:
 def validate_scene(given: object) -> Validation:
     """Judge a scene memory, whatever it is."""
     if not isinstance(given, Mapping):
-        return Validation((SceneFault("scene", f"must be an object, not {_kind(given)}"),), ())
-    faults = (*_summary_faults(given), *_list_faults(given), *_signal_faults(given))
-    return Validation(faults, tuple(_warnings(given)))
+        return Validation((SceneFault("scene", f"must be an object, not {_name_kind(given)}"),), ())
+    faults = (*_check_summary(given), *_list_faults(given), *_check_signals(given))
+    return Validation(faults, tuple(_list_warnings(given)))
 
 
-def _summary_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
+def _check_summary(given: Mapping[str, Any]) -> Iterator[SceneFault]:
     wrong = _text_fault(given, "summary")
     if wrong:
         yield SceneFault("summary", wrong)
@@ -92,13 +92,13 @@ def _list_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
         return
     entries = given["lorebooks"]
     if not isinstance(entries, list):
-        yield SceneFault("lorebooks", f"must be a list, not {_kind(entries)}")
+        yield SceneFault("lorebooks", f"must be a list, not {_name_kind(entries)}")
         return
     seen: dict[tuple[str, str], int] = {}
     for index, entry in enumerate(entries):
         where = f"lorebooks[{index}]"
         if not isinstance(entry, Mapping):
-            yield SceneFault(where, f"must be an object, not {_kind(entry)}")
+            yield SceneFault(where, f"must be an object, not {_name_kind(entry)}")
             continue
         yield from _entry_faults(where, entry)
         name, kind = entry.get("name"), entry.get("type")
@@ -108,16 +108,16 @@ def _list_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
                 yield SceneFault(where, f"has the same name and type as lorebooks[{first}]: {clip_words(name)}")
 
 
-def _signal_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
+def _check_signals(given: Mapping[str, Any]) -> Iterator[SceneFault]:
     """The lists beside the entries need not be there; where they are, they hold texts."""
     for name in _SIGNALS:
         items = given.get(name, [])
         if not isinstance(items, list):
-            yield SceneFault(name, f"must be a list, not {_kind(items)}")
+            yield SceneFault(name, f"must be a list, not {_name_kind(items)}")
             continue
         for index, item in enumerate(items):
             if not isinstance(item, str):
-                yield SceneFault(f"{name}[{index}]", f"must be a text, not {_kind(item)}")
+                yield SceneFault(f"{name}[{index}]", f"must be a text, not {_name_kind(item)}")
 
 
 def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[SceneFault]:
@@ -134,11 +134,11 @@ def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[SceneFault]:
         return
     keywords = entry["keywords"]
     if not isinstance(keywords, list):
-        yield SceneFault(f"{where}.keywords", f"must be a list, not {_kind(keywords)}")
+        yield SceneFault(f"{where}.keywords", f"must be a list, not {_name_kind(keywords)}")
         return
     others = [one for one in keywords if not isinstance(one, str)]
     if others:
-        yield SceneFault(f"{where}.keywords", f"must hold texts only, not {_kind(others[0])}")
+        yield SceneFault(f"{where}.keywords", f"must hold texts only, not {_name_kind(others[0])}")
     elif not any(one.strip() for one in keywords):
         yield SceneFault(f"{where}.keywords", "is empty")
     elif longest := max((len(one) for one in keywords if len(one) > HARD_LIMIT), default=0):
@@ -151,16 +151,16 @@ def _text_fault(given: Mapping[str, Any], field: str) -> str:
         return "is missing"
     value = given[field]
     if not isinstance(value, str):
-        return f"must be a text, not {_kind(value)}"
+        return f"must be a text, not {_name_kind(value)}"
     return "" if value.strip() else "is empty"
 
 
-def _warnings(given: Mapping[str, Any]) -> Iterator[SceneFault]:
+def _list_warnings(given: Mapping[str, Any]) -> Iterator[SceneFault]:
     """Return what should be otherwise in those parts that have the right shape."""
     summary = given.get("summary")
     summary = summary if isinstance(summary, str) and summary.strip() else ""
     if summary:
-        yield from _size("summary", summary, SUMMARY_TOKENS)
+        yield from _check_size("summary", summary, SUMMARY_TOKENS)
         described = find_description(summary)
         if described:
             yield SceneFault(
@@ -179,10 +179,10 @@ def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Itera
     if isinstance(kind, str) and kind not in TYPES and casefold(kind) in TYPES:
         yield SceneFault(f"{where}.type", f"should be written {casefold(kind)!r}")
     if isinstance(keywords, list):
-        yield from _keyword_warnings(f"{where}.keywords", [one for one in keywords if isinstance(one, str)])
+        yield from _check_keywords(f"{where}.keywords", [one for one in keywords if isinstance(one, str)])
     if not isinstance(content, str) or not content.strip():
         return
-    yield from _size(f"{where}.content", content, ENTRY_TOKENS)
+    yield from _check_size(f"{where}.content", content, ENTRY_TOKENS)
     event = find_timeline(content, kind if isinstance(kind, str) else "")
     if event:
         yield SceneFault(
@@ -192,7 +192,7 @@ def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Itera
         yield SceneFault(f"{where}.content", "repeats the summary", mendable=True)
 
 
-def _keyword_warnings(where: str, keywords: list[str]) -> Iterator[SceneFault]:
+def _check_keywords(where: str, keywords: list[str]) -> Iterator[SceneFault]:
     least, most = KEYWORDS
     if keywords and not least <= len(keywords) <= most:
         yield SceneFault(where, f"has {len(keywords)} keywords; {least} to {most} are best")
@@ -204,13 +204,13 @@ def _keyword_warnings(where: str, keywords: list[str]) -> Iterator[SceneFault]:
             yield SceneFault(where, f"has a generic keyword: {clip_words(keyword)!r}", mendable=True)
 
 
-def _size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[SceneFault]:
+def _check_size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[SceneFault]:
     tokens = estimate_tokens(text)
     if not bounds[0] <= tokens <= bounds[1]:
         yield SceneFault(where, f"has about {tokens} tokens; {bounds[0]} to {bounds[1]} are best")
 
 
-def _kind(value: object) -> str:
+def _name_kind(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float):

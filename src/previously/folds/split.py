@@ -39,36 +39,36 @@ def split_messages(delta: Sequence[Message], fits: _Fits, most: int | None = Non
     runs: list[tuple[Message, ...]] = []
     guess = 1
     while waiting and (most is None or len(runs) < most):
-        many = _fitting(waiting, fits, guess)
+        many = _count_fitting(waiting, fits, guess)
         first = waiting[0]
         if not many and len(first) > 1:
             waiting = [*((message,) for message in first), *waiting[1:]]
             continue
         if not many and len(render_message(first[0])) > SMALLEST_PIECE:
-            halves = _halves(render_message(first[0]))
+            halves = _halve(render_message(first[0]))
             waiting = [*((replace(first[0], parts=(Text(half),)),) for half in halves), *waiting[1:]]
             continue
         guess = many = many or 1  # no room even for this: the model's own limit will say so
-        runs.append(_together(waiting[:many]))
+        runs.append(_join_groups(waiting[:many]))
         waiting = waiting[many:]
-    return [*runs, _together(waiting)] if waiting else runs
+    return [*runs, _join_groups(waiting)] if waiting else runs
 
 
-def _together(groups: Iterable[tuple[Message, ...]]) -> tuple[Message, ...]:
+def _join_groups(groups: Iterable[tuple[Message, ...]]) -> tuple[Message, ...]:
     return tuple(message for group in groups for message in group)
 
 
-def _fitting(groups: Sequence[tuple[Message, ...]], fits: _Fits, guess: int) -> int:
+def _count_fitting(groups: Sequence[tuple[Message, ...]], fits: _Fits, guess: int) -> int:
     """Return how many of the first groups fit together. To ask is dear, the more the more is asked about: so it is
     asked seldom, and about little more than what fits. `guess` is how many did before."""
     least, most = 0, min(guess, len(groups))
-    while fits(_together(groups[:most])):
+    while fits(_join_groups(groups[:most])):
         if most == len(groups):
             return most
         least, most = most, min(2 * most, len(groups))
     while most - least > 1:
         middle = (least + most) // 2
-        least, most = (middle, most) if fits(_together(groups[:middle])) else (least, middle)
+        least, most = (middle, most) if fits(_join_groups(groups[:middle])) else (least, middle)
     return least
 
 
@@ -81,7 +81,7 @@ _REACH = 2_000
 """The distance from the middle within which a better place is looked for: a page, so that halves stay halves."""
 
 
-def _halves(text: str) -> tuple[str, str]:
+def _halve(text: str) -> tuple[str, str]:
     middle = len(text) // 2
     first, end = middle - min(_REACH, middle - 1), middle + min(_REACH, middle - 1)
     places = [match.end() for match in _PARAGRAPH.finditer(text, first, end)]

@@ -60,10 +60,10 @@ def apply_updates(fragments: Sequence[Fragment], start: int = 0, threshold: int 
     texts: list[str] = []
     positions: list[int] = []
     through = start - 1
-    for fragment in fragments[: _cutoff(fragments, threshold)]:
+    for fragment in fragments[: _find_cutoff(fragments, threshold)]:
         if fragment.position < start:
             continue
-        gap = _gap(fragment)
+        gap = _find_gap(fragment)
         if gap:
             return Application(tuple(positions), BETWEEN.join(texts), tuple(texts), through, gap)
         through = fragment.position
@@ -75,14 +75,14 @@ def apply_updates(fragments: Sequence[Fragment], start: int = 0, threshold: int 
 
 def find_gaps(fragments: Sequence[Fragment], threshold: int = THRESHOLD) -> tuple[Gap, ...]:
     """Every gap among the positions that could be applied, not only the first."""
-    return tuple(gap for fragment in fragments[: _cutoff(fragments, threshold)] if (gap := _gap(fragment)))
+    return tuple(gap for fragment in fragments[: _find_cutoff(fragments, threshold)] if (gap := _find_gap(fragment)))
 
 
-def _cutoff(fragments: Sequence[Fragment], threshold: int) -> int:
+def _find_cutoff(fragments: Sequence[Fragment], threshold: int) -> int:
     return max(0, len(fragments) - max(0, threshold))
 
 
-def _gap(fragment: Fragment) -> Gap | None:
+def _find_gap(fragment: Fragment) -> Gap | None:
     if not fragment.is_fragment:
         return None
     if fragment.analysis is None:
@@ -143,14 +143,18 @@ class Summary:
 def parse_summary(text: str, carry: str, reach: int) -> Summary:
     """Return the summary in a version that stands for so many messages. A text that was not put together here is one
     piece."""
-    carried = _carried(carry)
-    return Summary(text, *carried) if carried else Summary(text, ((reach - 1, _lines(text)),) if text.strip() else ())
+    carried = _read_carry(carry)
+    return (
+        Summary(text, *carried)
+        if carried
+        else Summary(text, ((reach - 1, _count_lines(text)),) if text.strip() else ())
+    )
 
 
 def parse_cuts(carry: str) -> tuple[tuple[int, int], ...]:
     """Return the runs of messages that a version tells no more, counted from the beginning of its stretch. A summary
     has one at its front; a backbone has those of its chapters."""
-    given = _json_in(carry)
+    given = _read_json(carry)
     runs = given.get("cuts", ())
     front = given.get("cut")
     return tuple((int(first), int(last)) for first, last in runs) or (((0, front - 1),) if front else ())
@@ -168,7 +172,7 @@ def move_cuts(carry: str, shift: int) -> str:
     return " ".join(filter(None, (carry.partition("{")[0].strip(), render_cuts(cuts)))) if cuts and shift else carry
 
 
-def _json_in(carry: str) -> Mapping[str, Any]:
+def _read_json(carry: str) -> Mapping[str, Any]:
     _, brace, rest = carry.partition("{")  # a chapter carries words of its own before it
     try:
         given = json.loads(f"{brace}{rest}")
@@ -177,8 +181,8 @@ def _json_in(carry: str) -> Mapping[str, Any]:
     return given if isinstance(given, Mapping) else {}
 
 
-def _carried(carry: str) -> tuple[tuple[tuple[int, int], ...], int] | None:
-    given = _json_in(carry)
+def _read_carry(carry: str) -> tuple[tuple[tuple[int, int], ...], int] | None:
+    given = _read_json(carry)
     if not isinstance(given.get("cut"), int):
         return None
     return tuple((int(last), int(lines)) for last, lines in given.get("pieces", ())), given["cut"]
@@ -194,7 +198,7 @@ def grow_summary(
     update counts as told even where a target leaves room for a part of it only."""
     added = list(updates)
     text = append_text(summary.text, BETWEEN.join(update for _, update in added))
-    pieces = [*summary.pieces, *((last, _lines(update)) for last, update in added)]
+    pieces = [*summary.pieces, *((last, _count_lines(update)) for last, update in added)]
     short = compact_summary(text, max_characters, target_characters)
     if short == text:
         return Summary(text, tuple(pieces), summary.cut)
@@ -208,5 +212,5 @@ def grow_summary(
     return Summary(short, tuple(pieces[whole:]), pieces[whole - 1][0] + 1 if whole > 0 else summary.cut)
 
 
-def _lines(text: str) -> int:
+def _count_lines(text: str) -> int:
     return text.count("\n") + 1

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
+from typing import TYPE_CHECKING
 
 from previously.core.digests import span_key
 from previously.core.path import OnPath, Span
 from previously.core.versions import Status, Version
 from previously.folds.boundary import is_scene_end
-from previously.folds.update import Part
+
+if TYPE_CHECKING:
+    from previously.folds.update import Part
 
 SHORTEST_SHARE = 2
 """A scene is found to end from this part of the usual length on: half of it."""
@@ -48,9 +51,15 @@ def cut_scene_tiles(
     tiles: list[Tile] = []
     at = 0
     while at < len(path):
-        note = _noted_at(path, at, known, ends)
+        note = _find_noted(path, at, known, ends)
         if note is None:
-            last = _end_of_gap(path, at, known, ends, rules)
+            last = _find_end_of_gap(path, at, known, ends, rules)
+            if not rules.messages:  # scenes do not end by themselves: what lies before a noted one is none
+                until = len(path) if last is None else last + 1
+                later = next((place for place in range(at + 1, until) if _find_noted(path, place, known, ends)), None)
+                if later is not None:
+                    at = later
+                    continue
             if last is None:
                 break
             tiles.append(Tile(Span(path[at].position, path[last].position), None))
@@ -67,7 +76,7 @@ def cut_fragment_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list
     known = _by_first(notes)
     tiles = []
     for at, item in enumerate(path):
-        standing = [note for note in known.get(item.entry.digest, ()) if _stands(path, at, note)]
+        standing = [note for note in known.get(item.entry.digest, ()) if _is_standing(path, at, note)]
         tiles.append(Tile(Span(item.position, item.position), find_newest(standing)))
     return tiles
 
@@ -86,11 +95,11 @@ def cut_tiles_alike(path: Sequence[OnPath], *kinds: Sequence[Version]) -> list[l
     the newest. So an edit costs the one tile it is in, what is to be made anew stays until as much stands in its place,
     and whatever is made for a tile keeps that tile.
     """
-    cut = _best_cut(path, [version for versions in kinds for version in versions])
+    cut = _find_best_cut(path, [version for versions in kinds for version in versions])
     alike: list[list[Tile]] = []
     for notes in kinds:
         own = {note.id for note in notes}
-        best = [(at, _best([version for version in versions if version.id in own])) for at, versions in cut]
+        best = [(at, _choose_best([version for version in versions if version.id in own])) for at, versions in cut]
         alike.append(
             [
                 Tile(Span(path[at].position, path[at + len(note.made.span) - 1].position), note)
@@ -105,20 +114,20 @@ Weight = tuple[int, int, int]
 """The worth of a cut: messages covered by memories of any kind, those by firm ones, and how new all these are."""
 
 
-def _best_cut(path: Sequence[OnPath], versions: Sequence[Version]) -> list[tuple[int, list[Version]]]:
+def _find_best_cut(path: Sequence[OnPath], versions: Sequence[Version]) -> list[tuple[int, list[Version]]]:
     """Return the offsets at which the tiles of the best cut begin, in order, each with all versions of its run."""
     known = _by_first(versions)
-    rank = {note.id: number for number, note in enumerate(sorted(versions, key=_age), 1)}
+    rank = {note.id: number for number, note in enumerate(sorted(versions, key=_read_age), 1)}
     weights: list[Weight] = [(0, 0, 0)] * (len(path) + 1)
     chosen: list[list[Version]] = [[] for _ in path]
     for at in reversed(range(len(path) if known else 0)):
         weights[at] = weights[at + 1]
         runs: dict[int, list[Version]] = {}
         for note in known.get(path[at].entry.digest, ()):
-            if _stands(path, at, note):
+            if _is_standing(path, at, note):
                 runs.setdefault(len(note.made.span), []).append(note)
         for length, there in sorted(runs.items()):
-            weight = _added(weights[at + length], length, there, rank)
+            weight = _add_weight(weights[at + length], length, there, rank)
             if weight >= weights[at]:
                 weights[at], chosen[at] = weight, there
     cut: list[tuple[int, list[Version]]] = []
@@ -130,27 +139,27 @@ def _best_cut(path: Sequence[OnPath], versions: Sequence[Version]) -> list[tuple
     return cut
 
 
-def _added(weight: Weight, length: int, versions: Sequence[Version], rank: Mapping[int, int]) -> Weight:
+def _add_weight(weight: Weight, length: int, versions: Sequence[Version], rank: Mapping[int, int]) -> Weight:
     """Return the weight of a cut with one more tile, of which these versions tell."""
     covered, firm, new = weight
     for kind in {note.made.kind for note in versions}:
-        best = _best([note for note in versions if note.made.kind is kind])
+        best = _choose_best([note for note in versions if note.made.kind is kind])
         assert best is not None, "the kind is that of one of them"
         covered, firm, new = covered + length, firm + length * best.firm, new + length * rank[best.id]
     return covered, firm, new
 
 
-def _best(notes: Sequence[Version]) -> Version | None:
+def _choose_best(notes: Sequence[Version]) -> Version | None:
     """Of several notes of the same run the newest, but nothing that only stands in for one that is firm."""
     return find_newest([note for note in notes if note.firm]) or find_newest(notes)
 
 
 def find_newest(notes: Sequence[Version]) -> Version | None:
     """Of several notes of the same run the newest; of those made at the same time the one with the larger id."""
-    return max(notes, key=_age, default=None)
+    return max(notes, key=_read_age, default=None)
 
 
-def _age(note: Version) -> tuple[str, int]:
+def _read_age(note: Version) -> tuple[str, int]:
     return note.made.at, note.id
 
 
@@ -166,17 +175,17 @@ def _by_first(notes: Sequence[Version]) -> Mapping[bytes, list[Version]]:
     return known
 
 
-def _stands(path: Sequence[OnPath], at: int, note: Version) -> bool:
+def _is_standing(path: Sequence[OnPath], at: int, note: Version) -> bool:
     """Return whether the run that a note read stands there."""
     run = path[at : at + len(note.made.span)]
     return len(run) == len(note.made.span) and span_key(item.entry.digest for item in run) == note.made.key
 
 
-def _noted_at(
+def _find_noted(
     path: Sequence[OnPath], at: int, known: Mapping[bytes, list[Version]], ends: Collection[int]
 ) -> Version | None:
     """The newest of the longest notes whose run begins there and that no end cuts."""
-    here = [note for note in known.get(path[at].entry.digest, ()) if _stands(path, at, note)]
+    here = [note for note in known.get(path[at].entry.digest, ()) if _is_standing(path, at, note)]
     whole = [
         note for note in here if not any(path[at + step].position in ends for step in range(len(note.made.span) - 1))
     ]
@@ -184,12 +193,8 @@ def _noted_at(
     return find_newest([note for note in whole if len(note.made.span) == longest])
 
 
-def _end_of_gap(
-    path: Sequence[OnPath],
-    at: int,
-    known: Mapping[bytes, list[Version]],
-    ends: Collection[int],
-    rules: TileRules,
+def _find_end_of_gap(
+    path: Sequence[OnPath], at: int, known: Mapping[bytes, list[Version]], ends: Collection[int], rules: TileRules
 ) -> int | None:
     """Return where the scene ends that begins there and is not noted; None if it is not over."""
     for last in range(at, len(path)):
@@ -203,7 +208,7 @@ def _end_of_gap(
             return last
         if following is None:
             continue
-        if _noted_at(path, last + 1, known, ends) is not None:
+        if _find_noted(path, last + 1, known, ends) is not None:
             return last
         if length * SHORTEST_SHARE >= rules.messages and is_scene_end(path[last], following):
             return last
@@ -232,10 +237,12 @@ def find_missing(
     """Return what is missing in the spans of `region`, in path order. Episodes and notes are tiles of one cut. A tile
     that has one of the two is asked for the other as it is; runs that have neither in equal pieces of about `longest`
     messages. With `anew`, what is not firm is wanted again."""
+    from previously.folds.update import Part  # the question itself: not for who only reads notes
+
     tiles = [{tile.span: tile.note for tile in kind} for kind in (episodes, notes)]
     runs = _joined(region)
-    gaps = _gaps(runs, {*tiles[0], *tiles[1]})
-    wanted = [MissingNote(piece, Part.SPAN) for gap in gaps for piece in _pieces(gap, longest)]
+    gaps = _find_gaps(runs, {*tiles[0], *tiles[1]})
+    wanted = [MissingNote(piece, Part.SPAN) for gap in gaps for piece in _cut_pieces(gap, longest)]
     for span in {*tiles[0], *tiles[1]}:
         if not any(run.first <= span.first and span.last <= run.last for run in runs):
             continue
@@ -259,7 +266,7 @@ def _joined(region: Sequence[Span]) -> list[Span]:
     return runs
 
 
-def _pieces(gap: Span, longest: int) -> list[Span]:
+def _cut_pieces(gap: Span, longest: int) -> list[Span]:
     """Return a run in equal pieces. One message more than `longest`, as an insertion leaves it, is still one piece: a
     piece of one message would cost as much as the other."""
     count = max(1, round(len(gap) / longest))
@@ -267,7 +274,7 @@ def _pieces(gap: Span, longest: int) -> list[Span]:
     return [Span(first, end - 1) for first, end in pairwise(starts)]
 
 
-def _gaps(runs: Sequence[Span], covered: set[Span]) -> list[Span]:
+def _find_gaps(runs: Sequence[Span], covered: set[Span]) -> list[Span]:
     gaps: list[Span] = []
     for run in runs:
         at = run.first

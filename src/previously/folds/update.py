@@ -21,13 +21,7 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
-from previously.folds.checks import (
-    Accepted,
-    RefusalKind,
-    Refused,
-    TextRequest,
-    judge_text,
-)
+from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, judge_text
 from previously.folds.context import NO_UPDATE_CONTEXT, UpdateContext
 from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
 from previously.folds.prompts.templates import (
@@ -250,7 +244,7 @@ class UpdateFold(FoldDefaults):
             return sections
         texts: dict[str, Accepted] = {}
         for heading in (one for one in TEXTS if one in self.part.value):
-            verdict = judge_section(heading, sections, reply, self._asked(heading, _sums(sections)))
+            verdict = judge_section(heading, sections, reply, self._asked(heading, _collect_sums(sections)))
             if isinstance(verdict, Refused):
                 return verdict
             texts[heading] = verdict
@@ -425,6 +419,6 @@ class UpdateFold(FoldDefaults):
         )
 
 
-def _sums(sections: Sections) -> str:
+def _collect_sums(sections: Sections) -> str:
     """Return the numbers of the state that an answer gives. Sums are reckoned there, and the texts may tell them."""
     return " ".join(one.written for line in sections.items(STATE) for one in find_numbers(line))

@@ -113,7 +113,7 @@ class Sections:
         """Return the items of a list. A line without a bullet goes on the item before it."""
         items: list[str] = []
         for line in self.lines.get(heading, ()):
-            text = " ".join(_plain(line)[:LONGEST_LINE].split())
+            text = " ".join(_strip_bold(line)[:LONGEST_LINE].split())
             bullet = _BULLET.match(text)
             bare = text[bullet.end() :] if bullet else text
             if not bare.strip() or bare.strip(" .").casefold() in _NOTHING:
@@ -130,7 +130,7 @@ def cut_sections(answer: str, headings: Mapping[str, str] = HEADINGS) -> Section
     lines: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in answer.splitlines():
-        heading, rest = _heading(line, headings)
+        heading, rest = _find_heading(line, headings)
         if heading == END:
             return Sections({name: tuple(found) for name, found in lines.items()}, True)
         if heading:
@@ -145,7 +145,7 @@ def cut_sections(answer: str, headings: Mapping[str, str] = HEADINGS) -> Section
 _HEADING_LINE = lazy_pattern(r"[\s#*_>=\[-]*(?P<word>[A-Za-z]+)[\s*_\]=-]*(?P<colon>[:：]?)[\s*_]*(?P<rest>.*)")
 
 
-def _heading(line: str, headings: Mapping[str, str]) -> tuple[str, str]:
+def _find_heading(line: str, headings: Mapping[str, str]) -> tuple[str, str]:
     """Return the heading a line is, and what follows it on the same line."""
     match = _HEADING_LINE.fullmatch(line)
     word = match["word"] if match else ""
@@ -162,7 +162,7 @@ def _heading(line: str, headings: Mapping[str, str]) -> tuple[str, str]:
     return "", ""
 
 
-def _plain(line: str) -> str:
+def _strip_bold(line: str) -> str:
     """Return a line without Markdown's bold marks, which models put around numbers and names."""
     return line.replace("**", "").replace("`", "")
 
@@ -279,7 +279,7 @@ class NoteReader:
             if not match or not spans:
                 self._drop(line, "presence is a stretch of messages and names")
                 continue
-            names = _names(match["names"])
+            names = _split_names(match["names"])
             for first, last in spans:
                 fresh = [one for one in range(first, last + 1) if one not in covered]
                 covered.update(fresh)
@@ -301,7 +301,7 @@ class NoteReader:
         for line in lines:
             match = _LEARNT.fullmatch(line)
             numbers = self._numbers(match["at"]) if match else []
-            names = _names(match["names"]) if match else ()
+            names = _split_names(match["names"]) if match else ()
             if not match or not numbers or not names:
                 self._drop(line, "what was learnt has a message, names and words")
             elif len(learnt) < MOST_LEARNT:
@@ -330,8 +330,8 @@ class NoteReader:
         for line in lines:
             match = _LEARNT.fullmatch(line)
             numbers = self._numbers(match["at"]) if match else []
-            names = _names(match["names"]) if match else ()
-            plays = _names(match["text"]) if match else ()
+            names = _split_names(match["names"]) if match else ()
+            plays = _split_names(match["text"]) if match else ()
             if len(names) != 1 or len(plays) != 1 or not numbers:
                 self._drop(line, "a player is a message, one writer and one character")
             elif len(players) < MOST_PLAYERS and casefold(names[0]) != casefold(plays[0]):
@@ -358,7 +358,7 @@ class NoteReader:
         return tuple(sorted(ends))
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _split_names(text: str) -> tuple[str, ...]:
     """Return the names in a list; none for a dash."""
     names = [one.strip(" .*\"'") for one in _NAMES.split(_ASIDE.sub("", text))]
     kept = [one for one in names if one.casefold() not in _NOTHING and len(one) <= LONGEST_NAME]

@@ -30,7 +30,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from previously.core.errors import BadInput
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Error, Message, Role, ToolCall, ToolResult
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Error, Message, Role, Text, ToolCall, ToolResult
 from previously.formats.files import Document, SideStory, StorySource, open_document
 from previously.formats.log_lines import (
     COMPACTION,
@@ -190,7 +190,9 @@ def is_transcript_line(item: Item) -> bool:
 
 def read(document: Document) -> StorySource:
     """A transcript, with what sub-agents left beside it."""
-    log = _Log(document)
+    log = TranscriptLog()
+    for number, item in read_objects(document, log.skipped):
+        log.take(number, item)
     if not log.lines:
         raise document.fault(BadInput("there is no message in the transcript."))
     main = [line for line in log.lines if not log.items[line.id].get("isSidechain")]
@@ -198,29 +200,28 @@ def read(document: Document) -> StorySource:
     groups = _group_side_lines(aside, log) if main else {}
     source = log.conversation(main or log.lines)
     others = [SideStory(name, log.conversation(lines)) for name, lines in groups.items()]
-    others += _read_subagents(document.path, {one.name for one in others}) if document.path else []
+    others += read_subagents(document.path, {one.name for one in others}) if document.path else []
     return replace(source, skipped=dict(log.skipped), replaced=log.kept.replaced, others=tuple(others))
 
 
-class _Log:
+class TranscriptLog:
     """The usable lines of a file, by id."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self) -> None:
         self.skipped: Counter[str] = Counter()
-        self.kept = DraftCleaner(self.skipped)
+        self.kept: DraftCleaner = DraftCleaner(self.skipped)
         self.items: dict[str, Item] = {}
         self.drafts: dict[str, Draft] = {}
         self.links: dict[str, str | None] = {}
         self.boundaries: dict[str, Item] = {}
         self.lines: list[LinkedLine] = []
-        for number, item in read_objects(document, self.skipped):
-            self._take(number, item)
 
-    def _take(self, number: int, item: Item) -> None:
+    def take(self, number: int, item: Item) -> None:
+        """Take the next object of the file."""
         uuid = item.get("uuid")
         line_id = uuid if isinstance(uuid, str) and uuid else f"line {number}"
         before = item.get("parentUuid") or item.get("logicalParentUuid")
-        draft = _parse_draft(item)
+        draft = parse_draft(item)
         if draft is None:
             damaged = "damaged " if item.get("type") in ("user", "assistant") else ""
             self.skipped[damaged + describe_line(item, "subtype")] += 1
@@ -233,20 +234,20 @@ class _Log:
             clean = self.kept.draft(draft)
             if clean is not None:
                 self.items[line_id], self.drafts[line_id] = item, clean
-                self.lines.append(_link_line(line_id, item, clean.message))
+                self.lines.append(link_line(line_id, item, clean.message))
         if uuid == line_id and (draft is not None or line_id not in self.links):
             self.links[line_id] = before if isinstance(before, str) else None
 
     def conversation(self, lines: Sequence[LinkedLine]) -> StorySource:
         """The source of one conversation in the file."""
         first = self.items[lines[0].id]
-        header = {name: first[name] for name in _HEADER if name in first}
+        header = select_header(first)
         drafts: dict[str, list[Draft]] = {}
 
         def told(path: list[LogStep]) -> list[Draft]:
             for step in path:
                 if step.lines[0].id not in drafts:
-                    drafts[step.lines[0].id] = self._told(step, header)
+                    drafts[step.lines[0].id] = self.tell(step, header)
             return [draft for step in path for draft in drafts[step.lines[0].id]]
 
         all_paths = [(path, told(path)) for path in find_paths(lines, self.links)]
@@ -261,11 +262,13 @@ class _Log:
             named.append((short if names[own] == 1 and short not in dict(named) else long, its_drafts))
         return StorySource(main, NAME, self.kept.header(header), 0, branches=find_branches(main, named))
 
-    def _told(self, step: LogStep, header: Item) -> list[Draft]:
-        first, *more = (self.items[line.id] for line in step.lines)
+    def tell(self, step: LogStep, header: Item) -> list[Draft]:
+        """Return the messages of a step; `header` is what the first line says of all of them."""
+        items = [self.items[line.id] for line in step.lines]
+        first, more = items[0], len(items) > 1
         draft = self.drafts[step.lines[0].id]
         if more:
-            joined = _parse_draft(first | {"message": _join_lines([first, *more])})
+            joined = parse_draft(first | {"message": _join_lines(items)})
             draft = (self.kept.draft(joined) if joined else None) or draft
         fields = _select_fields(first, header)
         if more:
@@ -284,38 +287,46 @@ class _Log:
         return self.kept.with_extra(draft, **{KEY: fields}) if fields else draft
 
 
+def select_header(first: Item) -> Item:
+    """Return what the first line says of the session."""
+    return {name: first[name] for name in _HEADER if name in first}
+
+
 def _select_fields(item: Item, header: Item) -> Item:
     """Return what a line says beside its message, and the header does not."""
     return {name: value for name, value in item.items() if name not in _TOLD and header.get(name) != value}
 
 
-def _parse_draft(item: Item) -> Draft | None:
-    """The message of a line; None if it holds none."""
+def parse_draft(item: Item) -> Draft | None:
+    """Return the message of a line; None if it holds none."""
     if item.get("type") not in ("user", "assistant") or not isinstance(item.get("message"), dict):
         return None
-    said = {"role": item["type"]} | item["message"]
+    said = item["message"]
     try:
-        draft = parse_anthropic_message(said)
+        draft = parse_anthropic_message(said if "role" in said else {"role": item["type"]} | said)
     except (BadInput, RecursionError):
         return None
     if item.get("isApiErrorMessage"):
-        draft = replace(draft, message=Message(Role.ASSISTANT, (Error(draft.message.text),)))
+        draft = Draft(Message(Role.ASSISTANT, (Error(draft.message.text),)), draft.attributes)
     at, line_id = item.get("timestamp"), item.get("uuid")
     attributes = Attributes(
         at if isinstance(at, str) and at else None,
         line_id if isinstance(line_id, str) and line_id else None,
         draft.attributes.extra,
     )
-    return replace(draft, attributes=attributes)
+    return Draft(draft.message, attributes)
 
 
-def _link_line(line_id: str, item: Item, message: Message) -> LinkedLine:
+def link_line(line_id: str, item: Item, message: Message) -> LinkedLine:
+    """Return how a line with a message belongs to others."""
     parts = message.parts
-    results = frozenset(part.id for part in parts if isinstance(part, ToolResult))
-    calls = frozenset(part.id for part in parts if isinstance(part, ToolCall))
     named = (item["message"].get("id") or item.get("requestId")) if item["type"] == "assistant" else None
     together = named if isinstance(named, str) else ""
-    return LinkedLine(line_id, together, calls, frozenset() if message.role is not Role.TOOL else results)
+    if len(parts) == 1 and type(parts[0]) is Text:
+        return LinkedLine(line_id, together)
+    calls = frozenset(part.id for part in parts if isinstance(part, ToolCall))
+    results = frozenset(part.id for part in parts if isinstance(part, ToolResult) and message.role is Role.TOOL)
+    return LinkedLine(line_id, together, calls, results)
 
 
 def _join_lines(items: Sequence[Item]) -> Item:
@@ -333,7 +344,7 @@ def _join_lines(items: Sequence[Item]) -> Item:
     return {**items[-1]["message"], "content": blocks}
 
 
-def _group_side_lines(lines: Sequence[LinkedLine], log: _Log) -> dict[str, list[LinkedLine]]:
+def _group_side_lines(lines: Sequence[LinkedLine], log: TranscriptLog) -> dict[str, list[LinkedLine]]:
     """The lines of each sub-agent in the file: by its id, or else by the line that it began with."""
     groups: dict[str, list[LinkedLine]] = {}
     ids = {line.id for line in lines}
@@ -349,7 +360,7 @@ def _group_side_lines(lines: Sequence[LinkedLine], log: _Log) -> dict[str, list[
     return groups
 
 
-def _read_subagents(path: Path, known: set[str]) -> list[SideStory]:
+def read_subagents(path: Path, known: set[str]) -> list[SideStory]:
     """Return the transcripts of sub-agents in the directory that is named like the file."""
     directory = path.with_suffix("") / "subagents"
     others: list[SideStory] = []

@@ -12,25 +12,27 @@
 from __future__ import annotations
 
 import importlib
+from array import array
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Iterator
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import shown
-from previously.core.messages import Draft, Role
-from previously.formats.files import Document, StorySource
+from previously.core.messages import Attributes, Draft, Message, Role, ToolCall, ToolResult
+from previously.formats.files import Document, DraftStream, StorySource
 from previously.formats.log_lines import (
     COMPACTION,
     INJECTED,
     DraftCleaner,
-    add_marks,
     describe_line,
     find_branches,
     read_objects,
 )
+from previously.formats.log_stream import CallLedger, CallWindow, TangledLog
 from previously.wire.responses import parse_item
 
 NAME = "codex"
@@ -39,6 +41,8 @@ PACKED = b"\x28\xb5\x2f\xfd"
 """The bytes that a file packed with zstd begins with."""
 
 Item = dict[str, Any]
+
+_CALLS = (ToolCall, ToolResult)
 
 _INJECTED = {
     "# AGENTS.md instructions": "rules",
@@ -51,11 +55,16 @@ _INJECTED = {
     "<user_shell_command>": "note",
     "<subagent_notification>": "note",
 }
+_BEGINNINGS = tuple(_INJECTED)
 
 
 def is_rollout_line(item: Item) -> bool:
     """Return whether the first object of a file is a line of a rollout; older ones begin with the session itself."""
     return ("payload" in item and "type" in item) or {"id", "timestamp", "instructions"} <= item.keys()
+
+
+MOST_UNPACKED = 100_000_000
+"""Bytes of an unpacked rollout, which is held in memory: ten times the longest that are met."""
 
 
 def unpack(path: Path) -> Document:
@@ -66,9 +75,17 @@ def unpack(path: Path) -> Document:
     except ImportError:
         raise BadInput(f"{name}: the file is packed with zstd; unpack it first (zstd -d).") from None
     try:
-        return Document(name, BytesIO(zstd.decompress(path.read_bytes())), path)
+        with zstd.open(path) as packed:
+            data = packed.read(MOST_UNPACKED + 1)
     except (OSError, zstd.ZstdError):
         raise BadInput(f"{name}: the file is packed with zstd and cannot be unpacked.") from None
+    if len(data) > MOST_UNPACKED:
+        raise BadInput(f"{name}: the file is over {MOST_UNPACKED // 1_000_000} MB when it is unpacked.")
+    return Document(name, BytesIO(data), path)
+
+
+_NEWEST = 8
+"""Messages among which the summary of a compaction is looked for: the history that came with it, or its end."""
 
 
 def read(document: Document) -> StorySource:
@@ -84,6 +101,56 @@ def read(document: Document) -> StorySource:
     return StorySource(rollout.drafts, NAME, header, rollout.kept.replaced, dict(rollout.skipped), branches)
 
 
+def stream(document: Document, path: Path) -> StorySource | None:
+    """Return a rollout, to be read as its messages are asked for; None if it has to be held as a whole."""
+    try:
+        header, never, last = _look_through(document)
+    except TangledLog:
+        return None
+    skipped: dict[str, int] = {}
+
+    def read_messages(again: Document) -> Iterator[tuple[Draft, int]]:
+        """Yield the messages, each with how many characters were replaced since the one before."""
+        rollout, window, counted = _Rollout(), CallWindow(never), 0
+        for number, item in read_objects(again, rollout.skipped):
+            if number > last:
+                break
+            rollout.take(number, item)
+            for draft in chain.from_iterable(map(window.take, rollout.pass_on())):
+                yield draft, rollout.kept.replaced - counted
+                counted = rollout.kept.replaced
+        for draft in window.end():
+            yield draft, rollout.kept.replaced - counted
+            counted = rollout.kept.replaced
+        skipped.clear()
+        skipped.update(rollout.skipped)
+
+    kept = DraftCleaner(Counter())
+    clean = kept.header(header)
+    return StorySource([], NAME, clean, kept.replaced, skipped, stream=DraftStream(path, read_messages))
+
+
+def _look_through(document: Document) -> tuple[Item, frozenset[str], int]:
+    """Return the header of a rollout in which nothing was taken back and every result follows its call, the calls
+    that got no result, and the number of the last line; `TangledLog` otherwise."""
+    rollout, ledger, number, has_message = _Rollout(), CallLedger(), 0, False
+    for number, item in read_objects(document, rollout.skipped):
+        match item:
+            case {"type": "response_item", "payload": {"type": "message"}} if has_message:
+                continue  # most are, and none of them is a call
+            case {"type": "event_msg", "payload": {"type": "thread_rolled_back"}}:
+                raise TangledLog
+        rollout.take(number, item)
+        for draft in rollout.pass_on():
+            if item.get("type") == "compacted" and any(isinstance(one, _CALLS) for one in draft.message.parts):
+                raise TangledLog  # they may have been said before, and then are left out
+            ledger.note(draft.message)
+            has_message = True
+    if not has_message:
+        raise TangledLog
+    return rollout.header, frozenset(ledger.waiting), number
+
+
 class _Rollout:
     """The conversation as far as it has been read."""
 
@@ -94,6 +161,8 @@ class _Rollout:
         self.drafts: list[Draft] = []
         self.taken_back: list[tuple[str, list[Draft]]] = []
         self._settings: Item = {}
+        self._passed = array("q")
+        self._told = 0
 
     def take(self, number: int, item: Item) -> None:
         payload = item.get("payload")
@@ -130,25 +199,44 @@ class _Rollout:
             marks[INJECTED] = injected
         if self._settings:
             marks[KEY] = {"turn_context": self._settings}
-        clean = self.kept.draft(add_marks(replace(draft, attributes=replace(draft.attributes, at=at)), **marks))
+        known = draft.attributes
+        attributes = Attributes(at, known.source_id, {**known.extra, **marks} if marks else known.extra, known.hidden)
+        clean = self.kept.draft(Draft(draft.message, attributes, draft.alternatives))
         if clean is not None:
             self._settings = {}
             self.drafts.append(clean)
 
     def _compact(self, compacted: Item, at: str | None) -> None:
-        said = {draft.message for draft in self.drafts}
         before = len(self.drafts)
         history = compacted.get("replacement_history")
         for item in history if isinstance(history, list) else []:
             if isinstance(item, dict):
                 self._say(item, at, **{COMPACTION: "summary"})
-                if len(self.drafts) > before and self.drafts[-1].message in said:
-                    self.drafts.pop()
-                before = len(self.drafts)
+        new = self.drafts[before:]
+        del self.drafts[before:]
+        said = self._find_said({draft.message for draft in new}) if new else set()
+        self.drafts += [draft for draft in new if draft.message not in said]
         summary = compacted.get("message")
-        is_there = isinstance(summary, str) and any(draft.message.text.endswith(summary) for draft in self.drafts[-8:])
+        newest = self.drafts[-_NEWEST:]
+        is_there = isinstance(summary, str) and any(draft.message.text.endswith(summary) for draft in newest)
         if isinstance(summary, str) and summary.strip() and not is_there:
             self._say({"role": "user", "content": summary}, at, **{COMPACTION: "summary"})
+
+    def _find_said(self, messages: set[Message]) -> set[Message]:
+        """Return those of some messages that were said."""
+        hashes = {hash(message): message for message in messages}
+        earlier = {hashes[hashed] for hashed in self._passed if hashed in hashes}
+        return earlier | messages.intersection(draft.message for draft in self.drafts)
+
+    def pass_on(self) -> list[Draft]:
+        """Return the drafts since the last time. Of those before the newest few only a hash is kept, by which a
+        compaction knows what was said."""
+        new = self.drafts[self._told :]
+        if len(self.drafts) > _NEWEST:
+            self._passed.extend(hash(draft.message) for draft in self.drafts[:-_NEWEST])
+            del self.drafts[:-_NEWEST]
+        self._told = len(self.drafts)
+        return new
 
     def _take_back(self, turns: int, number: int) -> None:
         """Leave the newest turns, each from a person's message on; they stay as a branch."""
@@ -167,4 +255,6 @@ def find_injected_kind(draft: Draft) -> str | None:
     if draft.message.role is not Role.USER:
         return None
     text = draft.message.text.lstrip()
+    if not text.startswith(_BEGINNINGS):
+        return None
     return next((kind for begin, kind in _INJECTED.items() if text.startswith(begin)), None)

@@ -16,11 +16,38 @@ from typing import Any
 from previously.core.errors import BadInput
 from previously.core.json_values import BrokenJson, parse_json, shown
 from previously.core.patterns import lazy_pattern
-from previously.formats import claude_code, codex, opencode, plain, request_files, sillytavern, sweagent
-from previously.formats.files import Document, StorySource, open_document, read_value
+from previously.formats import (
+    cards,
+    chat_exports,
+    claude_code,
+    claude_code_stream,
+    codex,
+    errata,
+    lore_files,
+    novels,
+    opencode,
+    plain,
+    request_files,
+    scene_files,
+    sillytavern,
+    sweagent,
+)
+from previously.formats.archives import ZIP, Archive
+from previously.formats.files import LONGEST_LINE, Document, StorySource, open_document, read_value
 from previously.formats.log_lines import complete_source
+from previously.formats.png_texts import PNG_LINE
+from previously.formats.story_directory import RECORD
 
 FileReader = Callable[[Document], StorySource]
+
+
+def _refuse_packed(document: Document) -> StorySource:
+    raise document.fault(BadInput("this is no ZIP file, as Word and EPUB files are."))
+
+
+def _refuse_file(document: Document) -> StorySource:
+    raise document.fault(BadInput("a story of Errata is a folder with a meta.json, not a file."))
+
 
 FORMATS: Mapping[str, FileReader] = {
     request_files.JSONL: request_files.read_jsonl,
@@ -33,54 +60,163 @@ FORMATS: Mapping[str, FileReader] = {
     sweagent.NAME: sweagent.read,
     plain.NAME: plain.read,
     sillytavern.NAME: sillytavern.read,
+    cards.NAME: cards.read,
+    lore_files.NAME: lore_files.read,
+    chat_exports.CHATGPT: chat_exports.read,
+    chat_exports.CLAUDE: chat_exports.read,
+    novels.MARKDOWN: novels.read_markdown,
+    novels.DOCX: _refuse_packed,
+    novels.EPUB: _refuse_packed,
+    errata.NAME: _refuse_file,
+    scene_files.NAME: scene_files.read,
 }
 
-_STORIES = frozenset([request_files.JSONL, plain.NAME, sillytavern.NAME])
+SUFFIXES = frozenset(".json .jsonl .ndjson .txt .md .markdown .traj .png .charx .zip .docx .epub".split())
+"""Endings of files that are looked for in a directory."""
+
+_STORIES = frozenset([
+    request_files.JSONL, plain.NAME, sillytavern.NAME, cards.NAME, lore_files.NAME, novels.MARKDOWN, novels.DOCX,
+    novels.EPUB, errata.NAME, scene_files.NAME,
+])  # fmt: skip
 """Formats of stories, which are taken as they are; in all others a call without a result gets one."""
 
 _LIKE_JSON = lazy_pattern(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[{"]|\]\s*$|$))""")
 
 
+def is_story_directory(path: Path) -> bool:
+    """Return whether a directory is one thing that is read whole, not a place with files in it."""
+    return is_exported(path) or errata.is_story(path) or opencode.find_storage_in(path) is not None
+
+
+def is_exported(path: Path) -> bool:
+    """Return whether `export --to directory` wrote a directory; what git has of it lacks the record."""
+    own = (path / name for name in ("story.md", "recap.md", "messages.jsonl"))
+    return (path / RECORD).is_file() or all(file.is_file() for file in own)
+
+
 def read_story(path: Path, format: str | None = None, *, user: str | None = None) -> StorySource:
     """Return the messages of a file, in the format named or else the one its content shows.
 
-    `user` names the person whose lines in a plain text are the user's; the other formats say so themselves.
+    `user` is the user's name: whose lines in a plain text are the user's, and what `{{user}}` means in a card. The
+    other formats say so themselves.
     """
     if format is not None and format not in FORMATS:
         raise BadInput(f'There is no format named "{shown(format, 40)}"; use one of {", ".join(FORMATS)}.')
     source = _read_path(path, format, user)
-    if not source.drafts and not source.others:
-        raise BadInput(f"{shown(str(path))}: there are no messages in the file.")
+    if not source.drafts and not source.others and not source.books and not source.memories and not source.opening:
+        raise BadInput(_NO_MESSAGES.format(shown(str(path))))
     return source if source.format in _STORIES else complete_source(source)
 
 
+_NO_MESSAGES = "{}: there are no messages in the file."
+
+LARGE = 8_000_000
+"""Bytes from which on a file of lines is not held in memory: parsed it takes about six times as much."""
+
+_STREAMS: Mapping[FileReader, Callable[[Document, Path], StorySource | None]] = {
+    request_files.read_jsonl: request_files.stream_jsonl,
+    sillytavern.read: sillytavern.stream,
+    plain.read: plain.stream,
+    claude_code.read: claude_code_stream.stream,
+    codex.read: codex.stream,
+}
+
+
+def open_story(path: Path, format: str | None = None, *, user: str | None = None) -> StorySource:
+    """Return what `read_story` does; of a large file of lines, with its messages in `stream`, to be read as they are
+    asked for."""
+    if path.is_file() and path.stat().st_size >= LARGE:
+        with open_document(path, user) as document:
+            if format in (None, chat_exports.CHATGPT, chat_exports.CLAUDE) and _begins_list(document):
+                many = chat_exports.stream(document, path)
+                if many is not None:
+                    return many
+            elif _has_lines(document):
+                reader = FORMATS.get(format) if format else _choose_reader(document, path.suffix.lower())
+                if reader is not None and reader in _STREAMS:
+                    source = _STREAMS[reader](document, path)
+                    if source is not None:
+                        if source.stream and next(iter(source.stream), None) is None:
+                            raise BadInput(_NO_MESSAGES.format(shown(str(path))))
+                        return source if source.format in _STORIES else complete_source(source)
+    return read_story(path, format, user=user)
+
+
+def _has_lines(document: Document) -> bool:
+    """Return whether a file may be read line by line: it is text, and its first line is no document of its own."""
+    is_packed = any(map(document.begins, (opencode.MAGIC, codex.PACKED, ZIP, PNG_LINE)))
+    return not is_packed and len(document.opening) < LONGEST_LINE
+
+
+def _begins_list(document: Document) -> bool:
+    """Return whether a file begins like a list of JSON objects."""
+    start = document.opening[:_LOOKED_AT].decode(errors="replace")
+    return start.lstrip().startswith("[") and bool(_LIKE_JSON.match(start))
+
+
+_LOOKED_AT = 1_000
+"""Bytes that tell how a file begins: more than a program writes before its first value."""
+
+
 def _read_path(path: Path, format: str | None, user: str | None) -> StorySource:
-    if format in (None, opencode.NAME) and path.is_dir():
+    is_directory = path.is_dir()
+    if format is None and is_directory and is_exported(path):
+        raise BadInput(
+            f"{shown(str(path))}: this directory is an export to be edited, and not a whole story: `previously apply` "
+            "brings its edits into the story, `export --to jsonl` writes a story that `import` takes, and the "
+            "messages.jsonl in it can be imported alone."
+        )
+    if format in (None, errata.NAME) and is_directory and errata.is_story(path):
+        return errata.read_folder(path)
+    if format in (None, opencode.NAME) and is_directory:
         return opencode.read_directory(path)
-    with open_document(path) as document:
+    with open_document(path, user) as document:
         if format in (None, opencode.NAME) and document.begins(opencode.MAGIC):
             return opencode.read_database(path)
         if format in (None, codex.NAME) and document.begins(codex.PACKED):
             return codex.read(codex.unpack(path))
-        reader = _choose_reader(document, path.suffix.lower()) if format is None else FORMATS[format]
-        if reader is plain.read:
-            reader = partial(plain.read, user=user)
-        return reader(document)
+        if document.begins(ZIP):
+            return _read_archive(document, path)
+        if format is not None:
+            return FORMATS[format](document)
+        return _choose_reader(document, path.suffix.lower())(document)
 
 
-_NAMED_JSON: Mapping[str, FileReader] = {
+def _read_archive(document: Document, path: Path) -> StorySource:
+    """Read a ZIP file by what lies in it."""
+    try:
+        archive = Archive(path)
+    except BadInput as error:
+        raise document.fault(error) from None
+    if cards.CARD_FILE in archive:
+        return cards.read_archive(document, archive)
+    if novels.DOCUMENT in archive:
+        return novels.read_docx(document, archive)
+    if novels.CONTAINER in archive:
+        return novels.read_epub(document, archive)
+    if chat_exports.list_files(archive):
+        return chat_exports.read_archive(document, archive)
+    raise document.fault(BadInput("this ZIP file holds neither a book, nor a character card, nor exported chats."))
+
+
+_NAMED: Mapping[str, FileReader] = {
     ".json": request_files.read_openai,
     ".jsonl": request_files.read_jsonl,
     ".ndjson": request_files.read_jsonl,
     ".traj": sweagent.read,
+    ".md": novels.read_markdown,
+    ".markdown": novels.read_markdown,
 }
-"""A file that is named like JSON is never taken for plain text: its reader says what is wrong with it."""
+"""A file that is named like JSON is never taken for plain text: its reader says what is wrong with it. One that is
+named like Markdown has headings."""
 
 
 def _choose_reader(document: Document, suffix: str) -> FileReader:
+    if document.begins(PNG_LINE):
+        return cards.read
     line = document.first
     if not _LIKE_JSON.match(line):
-        return _NAMED_JSON.get(suffix, plain.read)
+        return _NAMED.get(suffix, plain.read)
     if line.lstrip().startswith("["):
         return partial(read_value, read=_read_parsed)
     try:
@@ -136,6 +272,14 @@ def _find_value_reader(value: object) -> Callable[[Document, Any], StorySource] 
         return opencode.parse_session
     if sweagent.is_trajectory(value):
         return sweagent.parse_trajectory
+    if cards.is_card(value):
+        return cards.parse_card
+    if chat_exports.is_export(value):
+        return chat_exports.parse_export
+    if scene_files.is_scene_memory(value):
+        return scene_files.parse_file
+    if lore_files.is_book(value):
+        return lore_files.parse_file
     if request_files.is_anthropic(value):
         return request_files.read_anthropic_value
     return request_files.read_responses_value if request_files.is_responses(value) else None

@@ -6,9 +6,9 @@ without a place (by a parser here, or by `core`) is given its place by `Document
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +16,14 @@ from typing import Any, BinaryIO
 from previously.core.errors import BadInput
 from previously.core.json_values import TOO_DEEP, BrokenJson, parse_json, shown
 from previously.core.messages import Draft
+from previously.core.scene import SpanMemory
+
+MOST_WHOLE = 500_000_000
+"""Bytes of a file that is read as a whole: it takes six times as much memory, and no export that is met has more."""
+
+
+LONGEST_LINE = 4_000_000
+"""Bytes of a first line behind which others come; a longer one is taken for a file without lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,60 @@ class SideStory:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceBook:
+    """A book of lore that was found with a story, or alone."""
+
+    name: str
+    """Its own name; empty for the book of one character, which is called as the story."""
+    given: Mapping[str, Any] | list[Any]
+    """The parsed file, in a form that `lore.books` reads."""
+
+
+class StoryStream:
+    """The conversations of a file that holds many, read as they are asked for, each time from the first."""
+
+    def __init__(self, path: Path, read: Callable[[Document], Iterator[SideStory]]) -> None:
+        self._path, self._read = path, read
+
+    def __iter__(self) -> Iterator[SideStory]:
+        with open_document(self._path) as document:
+            yield from self._read(document)
+
+
+class DraftStream:
+    """The messages of a file of lines, read as they are asked for, each time from its beginning.
+
+    `read` yields a document's drafts, each with how many of its characters had to be replaced; `note` is told each
+    draft with its position, and `find_memories` says which memories that other programs made were among them."""
+
+    def __init__(
+        self,
+        path: Path,
+        read: Callable[[Document], Iterator[tuple[Draft, int]]],
+        note: Callable[[int, Draft], None] | None = None,
+        find_memories: Callable[[], Iterable[SpanMemory]] = tuple,
+    ) -> None:
+        self._path, self._read, self._note, self._find_memories = path, read, note, find_memories
+        self.messages: int = 0
+        self.replaced: int = 0
+
+    def __iter__(self) -> Iterator[Draft]:
+        self.messages = self.replaced = 0
+        with open_document(self._path) as document:
+            for draft, replaced in self._read(document):
+                if self._note:
+                    self._note(self.messages, draft)
+                self.messages += 1
+                self.replaced += replaced
+                yield draft
+
+    @property
+    def memories(self) -> tuple[SpanMemory, ...]:
+        """Those among the messages that were read last."""
+        return tuple(self._find_memories())
+
+
+@dataclass(frozen=True, slots=True)
 class StorySource:
     """The conversation that a file holds, and what stands beside it."""
 
@@ -52,21 +114,44 @@ class StorySource:
     """Number of lines of an agent's log that hold no message, by what they are."""
     branches: tuple[SourceBranch, ...] = ()
     others: tuple[SideStory, ...] = ()
+    books: tuple[SourceBook, ...] = ()
+    """Books that belong to it; they are attached to the story."""
+    memories: tuple[SpanMemory, ...] = ()
+    """Memory that other programs made of its messages."""
+    opening: bool = False
+    """True if it is only how a story begins: one that has gone on is left as it is."""
+    stream: DraftStream | None = None
+    """The messages of a file that is too large to be held; `drafts` is empty then."""
+    stories: StoryStream | None = None
+    """The conversations of such a file; `others` is empty then."""
+    title: str = ""
+    """The name of the conversation where a file can hold many: it is a part of the story's, as of those of `others`."""
+
+    def place_memories(self, first: int, last: int) -> StorySource:
+        """Return the same with its memories, which must be all it holds, about these messages of a story."""
+        if not self.memories or self.drafts:
+            raise BadInput("only scene memories are about messages that you name, and this file holds others.")
+        return replace(self, memories=tuple(replace(one, first=first, last=last) for one in self.memories))
 
 
 class Document:
-    """An opened file that can be looked at before it is read once, as lines or as one text."""
+    """An opened file that can be looked at before it is read once, as lines, as one text or as bytes."""
 
-    def __init__(self, name: str, handle: BinaryIO, path: Path | None = None) -> None:
+    def __init__(self, name: str, handle: BinaryIO, path: Path | None = None, user: str | None = None) -> None:
         self.name = name
         self.path = path
+        self.user = user
+        """The name of the person who is the user, where the file does not say it."""
         self._handle = handle
-        start = handle.readline()
+        start = handle.readline(LONGEST_LINE)
         if _is_utf16(start):
             raise BadInput(f"{name}: the file is UTF-16 or UTF-32; save it as UTF-8 and try again.")
         self._bom = 3 if start.startswith(b"\xef\xbb\xbf") else 0
         self._start = [start[self._bom :]]
-        while self._start[-1].isspace() and (line := handle.readline()):
+        while self._start[-1].isspace():
+            self._complete_first()
+            if not self._start[-1].isspace() or not (line := handle.readline(LONGEST_LINE)):
+                break
             self._start.append(line)
         if not self._start[-1].strip():
             raise BadInput(f"{name}: the file is empty.")
@@ -75,9 +160,26 @@ class Document:
         """Return whether these are its first bytes."""
         return self._start[0].startswith(data)
 
+    def _complete_first(self) -> None:
+        """Read the rest of a first line so long that it was left in the file."""
+        if len(self._start[-1]) >= LONGEST_LINE - self._bom and not self._start[-1].endswith(b"\n"):
+            self._start[-1] += self._handle.readline()
+
+    @property
+    def opening(self) -> bytes:
+        """The first line that is not blank, or the beginning of it if it is very long."""
+        return self._start[-1]
+
+    def chunks(self, size: int) -> Iterator[bytes]:
+        """Yield the bytes of the file, so many at a time."""
+        yield from self._start
+        while data := self._handle.read(size):
+            yield data
+
     @property
     def first(self) -> str:
         """The first line that is not blank."""
+        self._complete_first()
         return self._decode(self._start[-1], len(self._start), self._bom + sum(map(len, self._start[:-1])))
 
     @property
@@ -87,14 +189,19 @@ class Document:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the lines that are not blank, with their numbers from 1."""
+        return ((number, line) for number, line in self.all_lines() if not line.isspace())
+
+    def all_lines(self) -> Iterator[tuple[int, str]]:
+        """Yield every line with its end, and with its number from 1."""
         offset = self._bom
+        self._complete_first()
         for number, line in enumerate(chain(self._start, self._handle), 1):
-            if not line.isspace():
-                yield number, self._decode(line, number, offset)
+            yield number, self._decode(line, number, offset)
             offset += len(line)
 
     def log_lines(self) -> Iterator[tuple[int, str | None]]:
         """Yield the lines of a log, which goes on behind a damaged line: None is a line that is not UTF-8."""
+        self._complete_first()
         for number, line in enumerate(chain(self._start, self._handle), 1):
             if not line.isspace():
                 try:
@@ -103,7 +210,20 @@ class Document:
                     yield number, None
 
     def text(self) -> str:
+        if self.path is not None and self.path.stat().st_size > MOST_WHOLE:
+            raise BadInput(
+                f"{self.name}: the file is over {MOST_WHOLE // 1_000_000} MB, and a file of this format is read as a "
+                "whole; split it, or save it as lines of JSON."
+            )
         return self._decode(b"".join(self._start) + self._handle.read(), 1, self._bom)
+
+    def content(self, most: int) -> bytes:
+        """Return all bytes of a file that is no text, if they are no more than `most`."""
+        start = b"".join(self._start)
+        data = start + self._handle.read(max(0, most + 1 - len(start)))
+        if len(data) > most:
+            raise BadInput(f"The file is over {most // 1_000_000} MB, the most that is read of its kind.")
+        return data
 
     def fault(self, error: BadInput | RecursionError, place: str | int | None = None) -> BadInput:
         """Return the error with its place: a line by its number, anything else in words."""
@@ -133,8 +253,8 @@ def _is_utf16(start: bytes) -> bool:
 
 
 @contextmanager
-def open_document(path: Path) -> Iterator[Document]:
-    """Open the file of that path, for as long as the block lasts."""
+def open_document(path: Path, user: str | None = None) -> Iterator[Document]:
+    """Open the file of that path, for as long as the block lasts; `user` is the user's name in it."""
     name = shown(str(path))
     try:
         handle = path.open("rb")
@@ -144,7 +264,7 @@ def open_document(path: Path) -> Iterator[Document]:
         raise _unreadable(name, path, error) from None
     with handle:
         try:
-            yield Document(name, handle, path)
+            yield Document(name, handle, path, user)
         except OSError as error:
             raise _unreadable(name, path, error) from None
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import clean_json, parse_json, shown
-from previously.core.messages import Draft, Role, ToolResult, clean_draft
+from previously.core.messages import Attributes, Draft, Role, ToolResult, clean_draft
 from previously.core.pairing import mend
 from previously.core.patterns import lazy_pattern
 from previously.formats.files import Document, SideStory, SourceBranch, StorySource
@@ -92,8 +92,9 @@ class DraftCleaner:
 
 
 def add_marks(draft: Draft, **marks: object) -> Draft:
-    attributes = draft.attributes
-    return replace(draft, attributes=replace(attributes, extra={**attributes.extra, **marks}))
+    known = draft.attributes
+    attributes = Attributes(known.at, known.source_id, {**known.extra, **marks}, known.hidden)
+    return Draft(draft.message, attributes, draft.alternatives)
 
 
 def find_branches(main: Sequence[Draft], paths: Sequence[tuple[str, Sequence[Draft]]]) -> tuple[SourceBranch, ...]:

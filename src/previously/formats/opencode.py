@@ -97,10 +97,15 @@ def parse_session(document: Document, value: Any) -> StorySource:
     )
 
 
+def find_storage_in(directory: Path) -> Path | None:
+    """Return the storage directory that this one is or holds; None if it is none."""
+    return next((one for one in (directory, directory / "storage") if (one / "session").is_dir()), None)
+
+
 def read_directory(directory: Path) -> StorySource:
     """Read every session of a storage directory, each a story of its own."""
     name = shown(str(directory))
-    storage = next((one for one in (directory, directory / "storage") if (one / "session").is_dir()), None)
+    storage = find_storage_in(directory)
     if storage is None:
         raise BadInput(f"{name}: this is a directory, not a file.")
     return gather_sessions(name, [(str(one["id"]), _read_session(storage, one)) for one in _list_sessions(storage)])

@@ -19,14 +19,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
 
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Message, Role, Text, clean_draft
 from previously.core.patterns import lazy_pattern
-from previously.formats.files import Document, StorySource
+from previously.formats.files import Document, DraftStream, StorySource, open_document
 
 NAME = "text"
+
+LineReader = Callable[[], Iterator[str]]
+"""Begins to read the lines of a text."""
 
 _LETTER = r"[^\W\d_]"
 _IN_WORD = r"""[^\s:："“”„«»!?…,;()[\]{}<>*/\\|=+#@&%$^~`—–]"""  # not \w, which knows no vowel signs
@@ -49,40 +56,96 @@ _SCRIPT = 20
 """A script has at least one opening line among so many: a long speech takes fewer, a stray heading stands alone."""
 
 
-def read(document: Document, user: str | None = None) -> StorySource:
-    """Read a text file; `user` is the name whose lines are the user's."""
-    drafts: list[Draft] = []
-    replaced = 0
-    for number, message in parse_messages(document.text(), user):
+def read(document: Document) -> StorySource:
+    """Read a text file; `document.user` is the name whose lines are the user's."""
+    return read_text(document, document.text(), NAME)
+
+
+def read_text(document: Document, text: str, name: str) -> StorySource:
+    """Return the messages of a file's text, under the name of its format."""
+    lines = split_lines(text)
+    pairs = list(_clean_messages(document, parse_lines(lambda: iter(lines), document.user)))
+    return StorySource([draft for draft, _ in pairs], name, {}, sum(count for _, count in pairs))
+
+
+def stream(document: Document, path: Path) -> StorySource:
+    """Return a text file, to be read as its messages are asked for."""
+    users = _list_users(document.user)
+
+    def read_lines() -> Iterator[str]:
+        with open_document(path) as file:
+            for _, whole in file.all_lines():
+                line = whole.removesuffix("\n").removesuffix("\r")
+                if "\r" in line:
+                    yield from split_lines(line)
+                else:
+                    yield line
+
+    find_layout = cache(lambda: _find_layout(read_lines, users))
+
+    def read_messages(again: Document) -> Iterator[tuple[Draft, int]]:
+        return _clean_messages(again, _split_lines(read_lines, find_layout(), users))
+
+    return StorySource([], NAME, {}, 0, stream=DraftStream(path, read_messages))
+
+
+def _clean_messages(document: Document, messages: Iterable[tuple[int, Message]]) -> Iterator[tuple[Draft, int]]:
+    """Yield messages as drafts, each with how many of its characters had to be replaced."""
+    for number, message in messages:
         try:
-            draft, count = clean_draft(Draft(message))
+            yield clean_draft(Draft(message))
         except BadInput as error:
             raise document.fault(error, number) from None
-        drafts.append(draft)
-        replaced += count
-    return StorySource(drafts, NAME, {}, replaced)
 
 
 def parse_messages(text: str, user: str | None = None) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a text, each with the number of its first line."""
-    lines = _LINE_END.split(text)
-    front = _find_front_end(lines)
-    lines[:front] = [""] * front  # lines are still counted from the file's first
-    users = _USERS if user is None else _USERS | {user.strip().casefold()}
-    openings = _find_openings(lines, users)
-    filled = sum(1 for line in lines if line.strip())
-    if not openings or len(openings) * _SCRIPT < filled:
-        yield from _split_prose(lines)
-        return
-    starts = list(openings)
-    if narration := _joined(lines[: starts[0]]):
-        yield 1, Message(Role.ASSISTANT, (Text(narration),))
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        name, rest = openings[start]
-        yield start + 1, _make_message(name, _joined([rest, *lines[start + 1 : end]]), users)
+    lines = split_lines(text)
+    return parse_lines(lambda: iter(lines), user)
 
 
-def _find_front_end(lines: list[str]) -> int:
+def parse_lines(read_lines: LineReader, user: str | None = None) -> Iterator[tuple[int, Message]]:
+    """Yield the messages of lines, which are read twice: to find out who speaks, and to take them apart."""
+    users = _list_users(user)
+    return _split_lines(read_lines, _find_layout(read_lines, users), users)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The layout of a text: where it begins, and who speaks in it."""
+
+    front: int
+    """The number of lines that the front matter takes."""
+    speakers: frozenset[str]
+    """The names that open messages; none in prose."""
+
+
+def _find_layout(read_lines: LineReader, users: frozenset[str]) -> _Layout:
+    front = find_front_end(list(islice(read_lines(), _MOST_FRONT)))
+    return _Layout(front, _find_speakers(islice(read_lines(), front, None), users))
+
+
+def _split_lines(read_lines: LineReader, layout: _Layout, users: frozenset[str]) -> Iterator[tuple[int, Message]]:
+    """Yield the messages behind the front matter; lines are counted from the first of the file."""
+    lines = islice(enumerate(read_lines(), 1), layout.front, None)
+    return _split_script(lines, layout.speakers, users) if layout.speakers else _split_prose(lines)
+
+
+def is_script(text: str, user: str | None = None) -> bool:
+    """Return whether a text has speakers; else it is prose."""
+    return bool(_find_speakers(split_lines(text), _list_users(user)))
+
+
+def _list_users(user: str | None) -> frozenset[str]:
+    return _USERS if user is None else _USERS | {user.strip().casefold()}
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text, whatever ends them."""
+    return _LINE_END.split(text)
+
+
+def find_front_end(lines: Sequence[str]) -> int:
     """Return how many lines the front matter takes; 0 if there is none."""
     if lines[0].rstrip() != "---":
         return 0
@@ -94,16 +157,40 @@ def _find_front_end(lines: list[str]) -> int:
     return 0
 
 
-def _find_openings(lines: list[str], users: frozenset[str]) -> dict[int, tuple[str, str]]:
-    """Return the lines that open a message: where they are, who speaks, and what stands after the name."""
-    openings: dict[int, tuple[str, str]] = {}
-    for number, line in enumerate(lines):
-        start = line[:64]
-        if (":" in start or "：" in start) and (match := _OPENING.fullmatch(line)):
-            openings[number] = (match[1], match[2])
-    counts = Counter(name for name, _ in openings.values())
-    speakers = {name for name, count in counts.items() if _is_speaker(name, count, users)}
-    return {number: opening for number, opening in openings.items() if opening[0] in speakers}
+def _find_opening(line: str) -> re.Match[str] | None:
+    """Return who speaks in a line that may open a message, and the words behind the name."""
+    start = line[:64]
+    return _OPENING.fullmatch(line) if ":" in start or "：" in start else None
+
+
+def _find_speakers(lines: Iterable[str], users: frozenset[str]) -> frozenset[str]:
+    """Return the names that open messages; none if the text is prose."""
+    counts: Counter[str] = Counter()
+    filled = 0
+    for line in lines:
+        filled += bool(line.strip())
+        if opening := _find_opening(line):
+            counts[opening[1]] += 1
+    speakers = frozenset(name for name, count in counts.items() if _is_speaker(name, count, users))
+    return speakers if sum(counts[name] for name in speakers) * _SCRIPT >= filled else frozenset()
+
+
+def _split_script(
+    lines: Iterable[tuple[int, str]], speakers: frozenset[str], users: frozenset[str]
+) -> Iterator[tuple[int, Message]]:
+    """Yield what each of the speakers says, from their name on; and what stands before the first of them."""
+    number, speaker, said = 1, "", list[str]()
+    for at, line in lines:
+        opening = _find_opening(line)
+        if opening is None or opening[1] not in speakers:
+            said.append(line)
+            continue
+        if speaker:
+            yield number, _make_message(speaker, _joined(said), users)
+        elif narration := _joined(said):
+            yield 1, Message(Role.ASSISTANT, (Text(narration),))
+        number, speaker, said = at, opening[1], [opening[2]]
+    yield number, _make_message(speaker, _joined(said), users)
 
 
 def _is_speaker(name: str, count: int, users: frozenset[str]) -> bool:
@@ -124,15 +211,18 @@ def _make_message(name: str, text: str, users: frozenset[str]) -> Message:
     return Message(Role.USER if casefold in users else Role.ASSISTANT, (Text(text),), name)
 
 
-def _joined(lines: list[str]) -> str:
+def _joined(lines: Sequence[str]) -> str:
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
-def _split_prose(lines: list[str]) -> Iterator[tuple[int, Message]]:
-    start = 0
-    for number, line in enumerate([*lines, ""]):
+def _split_prose(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Message]]:
+    """Yield the paragraphs."""
+    said: list[str] = []
+    at = 0
+    for number, line in chain(lines, ((0, ""),)):
         if line.strip():
-            continue
-        if paragraph := _joined(lines[start:number]):
-            yield start + 1, Message(Role.ASSISTANT, (Text(paragraph),))
-        start = number + 1
+            at = at if said else number
+            said.append(line)
+        elif said:
+            yield at, Message(Role.ASSISTANT, (Text(_joined(said)),))
+            said = []

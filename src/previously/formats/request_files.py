@@ -11,13 +11,14 @@ are skipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import clean_json, kind, parse_object
 from previously.core.messages import Draft, clean_draft
-from previously.formats.files import Document, StorySource, read_value
+from previously.formats.files import Document, DraftStream, StorySource, read_value
 from previously.wire.anthropic import parse_anthropic_message
 from previously.wire.chat import parse_chat_message
 from previously.wire.fields import drop_fields
@@ -153,13 +154,19 @@ JSONL = "jsonl"
 
 def read_jsonl(document: Document) -> StorySource:
     """Read a file of message lines."""
-    drafts: list[Draft] = []
-    replaced = 0
+    pairs = list(read_jsonl_lines(document))
+    return StorySource([draft for draft, _ in pairs], JSONL, {}, sum(count for _, count in pairs))
+
+
+def read_jsonl_lines(document: Document) -> Iterator[tuple[Draft, int]]:
+    """Yield the messages of a file of message lines, each with how many characters were replaced in it."""
     for number, line in document.lines():
         try:
-            draft, count = clean_draft(parse_chat_message(parse_object(line)))
+            yield clean_draft(parse_chat_message(parse_object(line)))
         except (BadInput, RecursionError) as error:
             raise document.fault(error, number) from None
-        drafts.append(draft)
-        replaced += count
-    return StorySource(drafts, JSONL, {}, replaced)
+
+
+def stream_jsonl(_: Document, path: Path) -> StorySource:
+    """Return a file of message lines, to be read as its messages are asked for."""
+    return StorySource([], JSONL, {}, 0, stream=DraftStream(path, read_jsonl_lines))

@@ -28,12 +28,16 @@ was; one that this layout would mistake for its own stands in `{"was": …}`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import clean_json, parse_object
 from previously.core.messages import Attributes, Draft, Message, Part, Role, Text, Thinking, clean_draft
-from previously.formats.files import Document, StorySource
+from previously.core.scene import SpanMemory
+from previously.formats.chat_memories import ChatMemories, find_bound_book
+from previously.formats.files import Document, DraftStream, SourceBook, StorySource
 from previously.wire.fields import parse_time, read_optional_text, refuse
 
 NAME = "sillytavern"
@@ -51,23 +55,50 @@ def is_header(item: dict[str, Any]) -> bool:
 
 
 def read(document: Document) -> StorySource:
+    header, replaced = _read_header(document)
+    books, memories = _find_books(document.path, header)
     drafts: list[Draft] = []
-    header: dict[str, Any] = {}
-    replaced = 0
+    told = ChatMemories(KEY, told_elsewhere=bool(memories))
+    for position, (draft, count) in enumerate(_read_messages(document)):
+        told.note(position, draft)
+        drafts.append(draft)
+        replaced += count
+    return StorySource(drafts, NAME, header, replaced, books=books, memories=(*memories, *told.list_memories()))
+
+
+def stream(document: Document, path: Path) -> StorySource:
+    """Return a chat, to be read as its messages are asked for."""
+    header, replaced = _read_header(document)
+    books, memories = _find_books(path, header)
+    told = ChatMemories(KEY, told_elsewhere=bool(memories))
+    messages = DraftStream(path, _read_messages, told.note, told.list_memories)
+    return StorySource([], NAME, header, replaced, books=books, memories=memories, stream=messages)
+
+
+def _read_header(document: Document) -> tuple[dict[str, Any], int]:
+    """Return the line before the messages, if there is one, and how many characters were replaced in it."""
+    try:
+        item = parse_object(document.first)
+        header, count = clean_json(item) if is_header(item) else ({}, 0)
+    except (BadInput, RecursionError) as error:
+        raise document.fault(error, document.first_number) from None
+    assert isinstance(header, dict)
+    return header, count
+
+
+def _read_messages(document: Document) -> Iterator[tuple[Draft, int]]:
     for number, line in document.lines():
         try:
             item = parse_object(line)
-            if number == document.first_number and is_header(item):
-                new_header, count = clean_json(item)
-                assert isinstance(new_header, dict)
-                header = new_header
-            else:
-                draft, count = clean_draft(parse_line(item))
-                drafts.append(draft)
+            if number != document.first_number or not is_header(item):
+                yield clean_draft(parse_line(item))
         except (BadInput, RecursionError) as error:
             raise document.fault(error, number) from None
-        replaced += count
-    return StorySource(drafts, NAME, header, replaced)
+
+
+def _find_books(path: Path | None, header: dict[str, Any]) -> tuple[tuple[SourceBook, ...], tuple[SpanMemory, ...]]:
+    bound = find_bound_book(path, header)
+    return ((bound[0],), bound[1]) if bound else ((), ())
 
 
 def parse_line(item: dict[str, Any]) -> Draft:
@@ -78,19 +109,16 @@ def parse_line(item: dict[str, Any]) -> Draft:
             raise BadInput('"mes" is missing.')
         refuse("mes", "text", text)
     role = Role.USER if item.get("is_user") else Role.ASSISTANT
-    if _object(item.get("extra")).get("type") == "narrator":
+    if "extra" in item and _object(item["extra"]).get("type") == "narrator":
         role = Role.SYSTEM
     speaker = read_optional_text(item, "name")
     hidden = bool(item.get("is_system"))
     message = Message(role, _parts(text, item), speaker)
     shown = find_shown_swipe(item)
     alternatives = _find_alternatives(item, message, shown, hidden)
-    fields = keep_message_fields(item, message, shown, {place for place, _ in alternatives})
-    return Draft(
-        message,
-        Attributes(find_time(item), None, {KEY: fields}, hidden),
-        tuple(draft for _, draft in alternatives),
-    )
+    at = find_time(item)
+    fields = keep_message_fields(item, message, shown, {place for place, _ in alternatives}, at)
+    return Draft(message, Attributes(at, None, {KEY: fields}, hidden), tuple(draft for _, draft in alternatives))
 
 
 def find_shown_swipe(item: dict[str, Any]) -> int | None:
@@ -124,14 +152,15 @@ def _find_alternatives(
         if parts in seen:
             continue
         seen.add(parts)
-        fields = keep_alternative_fields(place, info if info is given else None)
-        attributes = Attributes(find_time(info), None, {KEY: fields}, hidden)
+        at = find_time(info)
+        fields = keep_alternative_fields(place, info if info is given else None, at)
+        attributes = Attributes(at, None, {KEY: fields}, hidden)
         alternatives.append((place, Draft(Message(message.role, parts, message.speaker), attributes)))
     return alternatives
 
 
 def _parts(text: str, item: dict[str, Any]) -> tuple[Part, ...]:
-    reasoning = _object(item.get("extra")).get("reasoning")
+    reasoning = _object(item["extra"]).get("reasoning") if "extra" in item else None
     if isinstance(reasoning, str) and reasoning.strip():
         return (Thinking(reasoning), Text(text))
     return (Text(text),)
@@ -149,8 +178,10 @@ def find_time(item: dict[str, Any]) -> str | None:
     return parse_time(sent)
 
 
-def keep_message_fields(item: dict[str, Any], message: Message, shown: int | None, places: set[int]) -> dict[str, Any]:
-    """Return the fields of a line; `places` are those of its alternatives."""
+def keep_message_fields(
+    item: dict[str, Any], message: Message, shown: int | None, places: set[int], at: str | None
+) -> dict[str, Any]:
+    """Return the fields of a line; `places` are those of its alternatives, `at` is its time."""
     fields = dict(item)
     for key in OWN_KEYS:
         if key in fields and (fields[key] is None or isinstance(fields[key], dict)):
@@ -178,17 +209,16 @@ def keep_message_fields(item: dict[str, Any], message: Message, shown: int | Non
                 if not (place in places and isinstance(info, dict)) and not (place == shown and _same(info, copy))
             }
             fields["swipe_info"] = {"count": len(infos)} | ({"kept": kept} if kept else {})
-    return _timeless(fields)
+    return _timeless(fields, at)
 
 
-def keep_alternative_fields(place: int, info: dict[str, Any] | None) -> dict[str, Any]:
-    return {"swipe_id": place} if info is None else {"swipe_id": place, "swipe_info": _timeless(dict(info))}
+def keep_alternative_fields(place: int, info: dict[str, Any] | None, at: str | None) -> dict[str, Any]:
+    return {"swipe_id": place} if info is None else {"swipe_id": place, "swipe_info": _timeless(dict(info), at)}
 
 
-def _timeless(fields: dict[str, Any]) -> dict[str, Any]:
+def _timeless(fields: dict[str, Any], at: str | None) -> dict[str, Any]:
     """Return the fields without the time, where the time is written as it stands in the file."""
-    sent = fields.get("send_date")
-    if isinstance(sent, str) and sent and parse_time(sent) == sent:
+    if at is not None and fields.get("send_date") == at:
         fields["send_date"] = None
     return fields
 

@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from html import escape
 
@@ -14,6 +14,9 @@ from previously.core.patterns import lazy_pattern
 
 _MARKS = lazy_pattern(r"\*\*(?=\S)((?:[^*\n]|\*(?!\*))+)(?<=\S)\*\*|\*(?=\S)([^*\n]+)(?<=\S)\*")
 """Words between stars. Each looks no further than to the next stars: those that are never closed cost little."""
+
+_OWN_TITLE = lazy_pattern(r"\s*#[ \t]+(\S.*)")
+"""A heading of the highest level, at the beginning of a text."""
 
 _NOT_IN_XML = "\ufffe\uffff"
 
@@ -54,6 +57,12 @@ def write_markdown(book: StoryBook) -> str:
 
 
 def _list_blocks(book: StoryBook) -> Iterator[str]:
+    """Yield the blocks of the text. A novel that begins with its own title is called so, once."""
+    first = book.chapters[0] if book.chapters else None
+    if first and first.passages and (own := _OWN_TITLE.match(first.passages[0][1])) and not first.passages[0][0]:
+        rest = first.passages[0][1][own.end() :].strip()
+        passages = ((("", rest),) if rest else ()) + first.passages[1:]
+        book = replace(book, title=own[1], chapters=(replace(first, passages=passages), *book.chapters[1:]))
     yield f"# {_one_line(book.title)}"
     for chapter in book.chapters:
         if chapter.title:

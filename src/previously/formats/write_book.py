@@ -1,31 +1,26 @@
 """Lore as other programs read it: World Info files, and the books of character cards.
 
-A book that came from a file of the same kind is written as it came, field by field. What another program has no field
-for (our kinds and names) stands in `extensions.previously`, where reading finds it again.
+A book that came from a file of the same kind is written as it came, field by field; one of the other kind is converted
+field by field. What another program has no field for (our kinds and names) stands in `extensions.previously`, where
+reading finds it again.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import struct
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import parse_object
+from previously.formats.convert_book import convert_book, convert_to_card
+from previously.formats.png_texts import PNG, find_card_keyword, read_card_text, read_chunks, write_chunk
+from previously.lore.book_changes import write_filter
 from previously.lore.books import CHARACTER_BOOK, OURS, WORLD_INFO, find_book, find_book_form
 from previously.lore.entry import KeyedEntry
 
 FORMS = (WORLD_INFO, CHARACTER_BOOK)
-
-_PNG = b"\x89PNG\r\n\x1a\n"
-_CARD_KEYWORDS = (b"chara", b"ccv3")
-"""The names of the texts in which a picture holds a card: as V2 and as V3."""
-
-_UNSET = 0, "", None, False
-"""Values of an entry's fields that its file would have too, had nobody set them."""
 
 
 def write_book(form: str, name: str, entries: Sequence[KeyedEntry], given: object = None) -> dict[str, Any]:
@@ -34,6 +29,8 @@ def write_book(form: str, name: str, entries: Sequence[KeyedEntry], given: objec
         raise BadInput(f"A book is written as {' or '.join(FORMS)}, not as {form!r}.")
     if isinstance(given, Mapping) and find_book_form(given) == form:
         return dict(given)
+    if isinstance(given, Mapping):
+        return convert_book(given, form, name)
     if form == WORLD_INFO:
         numbers = _number_entries(entries)
         return {
@@ -69,14 +66,14 @@ def _write_world_info(uid: int, entry: KeyedEntry) -> dict[str, Any]:
         "key": list(entry.keys),
         "keysecondary": list(entry.secondary),
         "comment": entry.comment or entry.name,
-        "content": entry.content,
+        "content": entry.directives + entry.content,
         "constant": entry.constant,
-        "vectorized": False,
+        "vectorized": entry.vectorized,
         "selective": True,
         "selectiveLogic": int(entry.logic),
         "addMemo": True,
         "order": entry.order,
-        "position": 0,
+        "position": int(entry.position),
         "disable": not entry.enabled,
         "ignoreBudget": entry.ignore_budget,
         "excludeRecursion": entry.exclude_recursion,
@@ -84,12 +81,13 @@ def _write_world_info(uid: int, entry: KeyedEntry) -> dict[str, Any]:
         "delayUntilRecursion": entry.delay_until_recursion,
         "probability": entry.probability,
         "useProbability": True,
-        "depth": 4,
-        "role": 0,
-        "group": "",
-        "groupOverride": False,
-        "groupWeight": 100,
-        "useGroupScoring": None,
+        "depth": entry.depth,
+        "role": entry.role,
+        "outletName": entry.outlet,
+        "group": ", ".join(entry.groups),
+        "groupOverride": entry.group_override,
+        "groupWeight": entry.group_weight,
+        "useGroupScoring": entry.group_scoring,
         "scanDepth": entry.scan_depth,
         # Null lets the reader's own setting decide, and false is what nobody said here.
         "caseSensitive": entry.case_sensitive or None,
@@ -98,62 +96,41 @@ def _write_world_info(uid: int, entry: KeyedEntry) -> dict[str, Any]:
         "sticky": entry.sticky or None,
         "cooldown": entry.cooldown or None,
         "delay": entry.delay or None,
+        "triggers": list(entry.triggers),
+        "matchPersonaDescription": entry.match_persona_description,
+        "matchCharacterDescription": entry.match_character_description,
+        "matchCharacterPersonality": entry.match_character_personality,
+        "matchCharacterDepthPrompt": entry.match_character_depth_prompt,
+        "matchScenario": entry.match_scenario,
+        "matchCreatorNotes": entry.match_creator_notes,
+        "characterFilter": write_filter(entry.characters),
         "displayIndex": uid,
         OURS[0]: {OURS[1]: _write_ours(entry)},
     }
 
 
 def _write_card_entry(place: int, entry: KeyedEntry) -> dict[str, Any]:
-    extensions = {
-        "position": 0,
-        "selectiveLogic": int(entry.logic),
-        "exclude_recursion": entry.exclude_recursion,
-        "prevent_recursion": entry.prevent_recursion,
-        "delay_until_recursion": entry.delay_until_recursion,
-        "probability": entry.probability,
-        "useProbability": True,
-        "scan_depth": entry.scan_depth,
-        "match_whole_words": None if entry.whole_words else False,
-        "case_sensitive": entry.case_sensitive or None,
-        "ignore_budget": entry.ignore_budget,
-        "sticky": entry.sticky or None,
-        "cooldown": entry.cooldown or None,
-        "delay": entry.delay or None,
-        OURS[1]: _write_ours(entry),
-    }
-    return {
-        "id": place,
-        "name": entry.name,
-        "keys": list(entry.keys),
-        "secondary_keys": list(entry.secondary),
-        "comment": entry.comment or entry.name,
-        "content": entry.content,
-        "constant": entry.constant,
-        "selective": bool(entry.secondary),
-        "insertion_order": entry.order,
-        "enabled": entry.enabled,
-        "use_regex": True,
-        "position": "before_char",
-        "extensions": {key: value for key, value in extensions.items() if key == OURS[1] or value not in _UNSET},
-    }
+    return convert_to_card(str(place), _write_world_info(place, entry)) | {"name": entry.name}
 
 
 def _write_ours(entry: KeyedEntry) -> dict[str, Any]:
-    return {"type": entry.type, "name": entry.name}
+    """Return what other programs have no field for. The comment beside a name that differs from it tells whether the
+    entry was named otherwise since."""
+    ours = {"type": entry.type, "name": entry.name}
+    return ours if entry.comment in ("", entry.name) else ours | {"comment": entry.comment}
 
 
 def put_into_card(card: bytes, book: Mapping[str, Any]) -> bytes:
     """Return a character card, JSON or PNG, with this book in place of its own."""
-    if not card.startswith(_PNG):
+    if not card.startswith(PNG):
         try:
             return json.dumps(_embed(parse_object(card.decode()), book), ensure_ascii=False, indent=4).encode()
         except UnicodeDecodeError:
             raise BadInput("This is no character card: neither a PNG picture nor JSON in UTF-8.") from None
-    chunks = list(_read_chunks(card))
-    if not any(_find_keyword(kind, data) for kind, data in chunks):
+    chunks = list(read_chunks(card))
+    if not any(find_card_keyword(kind, data) for kind, data in chunks):
         raise BadInput("This picture holds no character card.")
-    written = [(kind, _embed_chunk(kind, data, book)) for kind, data in chunks]
-    return _PNG + b"".join(_write_chunk(kind, data) for kind, data in written)
+    return PNG + b"".join(write_chunk(*_embed_chunk(kind, data, book)) for kind, data in chunks)
 
 
 def _embed(card: dict[str, Any], book: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,37 +140,9 @@ def _embed(card: dict[str, Any], book: Mapping[str, Any]) -> dict[str, Any]:
     return card | {"data": data | {"character_book": find_book(book)}}
 
 
-def _embed_chunk(kind: bytes, data: bytes, book: Mapping[str, Any]) -> bytes:
-    keyword = _find_keyword(kind, data)
+def _embed_chunk(kind: bytes, data: bytes, book: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    keyword = find_card_keyword(kind, data)
     if not keyword:
-        return data
-    try:
-        card = parse_object(base64.b64decode(data[len(keyword) + 1 :], validate=True).decode())
-    except (ValueError, UnicodeDecodeError):
-        raise BadInput("The card in this picture cannot be read.") from None
-    text = json.dumps(_embed(card, book), ensure_ascii=False)
-    return keyword + b"\0" + base64.b64encode(text.encode())
-
-
-def _find_keyword(kind: bytes, data: bytes) -> bytes:
-    keyword = data.partition(b"\0")[0].lower()
-    return data.partition(b"\0")[0] if kind == b"tEXt" and keyword in _CARD_KEYWORDS else b""
-
-
-def _read_chunks(picture: bytes) -> Iterator[tuple[bytes, bytes]]:
-    place = len(_PNG)
-    while place + 12 <= len(picture):
-        (size,) = struct.unpack(">I", picture[place : place + 4])
-        kind, data = picture[place + 4 : place + 8], picture[place + 8 : place + 8 + size]
-        (told,) = struct.unpack(">I", picture[place + 8 + size : place + 12 + size] or bytes(4))
-        if len(data) < size or zlib.crc32(kind + data) != told:
-            break
-        yield kind, data
-        place += 12 + size
-        if kind == b"IEND":
-            return
-    raise BadInput("This PNG picture is damaged.")
-
-
-def _write_chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return kind, data
+    text = json.dumps(_embed(parse_object(read_card_text(kind, data)), book), ensure_ascii=False)
+    return b"tEXt", keyword + b"\0" + base64.b64encode(text.encode())

@@ -62,9 +62,11 @@ def _write_known_line(line: ChatLine, base: Entry) -> dict[str, Any]:
         fields |= _restore_info(line.shown) or {}
         if "is_system" in fields:
             fields["is_system"] = line.shown.attributes.hidden
+    new = [entry for entry in line.others if not _is_layout(entry) and not _is_swipe(entry)]
+    if "swipes" not in layout and (new or line.shown is not base):
+        return _add_swipes(line, base, fields, original)
     if not _is_counted(swipes):
         return fields
-    new = [entry for entry in line.others if not _is_layout(entry) and not _is_swipe(entry)]
     if line.shown not in places.values() and line.shown is not base:
         new.append(line.shown)
         now_shown = swipes["count"] + len(new) - 1
@@ -82,6 +84,19 @@ def _write_known_line(line: ChatLine, base: Entry) -> dict[str, Any]:
         ]
         fields["swipe_info"] += [_describe_new(entry) for entry in new if infos["count"] == swipes["count"]]
     return fields
+
+
+def _add_swipes(line: ChatLine, base: Entry, fields: dict[str, Any], original: dict[str, Any]) -> dict[str, Any]:
+    """Return a line that had no swipes in its file, with those that were made since."""
+    entries = sorted(_list_entries(line), key=lambda entry: entry.id)
+    if line.shown is not base:
+        fields = {key: value for key, value in fields.items() if key not in copy_fields(fields)}
+        fields |= _describe_new(line.shown)
+    return fields | {
+        "swipe_id": entries.index(line.shown),
+        "swipes": [entry.message.text for entry in entries],
+        "swipe_info": [original if entry is base else _describe_new(entry) for entry in entries],
+    }
 
 
 def _find_info(
@@ -142,8 +157,8 @@ def _write_new_line(line: ChatLine) -> dict[str, Any]:
         "extra": _describe_new(entry)["extra"] | ({} if is_told else {"type": "narrator"}),
     }
     if line.others:
-        entries = [*line.others, entry]
-        fields["swipe_id"] = len(line.others)
+        entries = sorted(_list_entries(line), key=lambda one: one.id)  # as they were made
+        fields["swipe_id"] = entries.index(entry)
         fields["swipes"] = [swipe.message.text for swipe in entries]
         fields["swipe_info"] = [_describe_new(swipe) for swipe in entries]
     return fields

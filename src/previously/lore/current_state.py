@@ -87,7 +87,7 @@ def reduce_current_state(
             earlier.append(replaced)
         if new.value:
             values[place_of(new)] = new
-    gone = _surplus(list(values.values()), newest)
+    gone = _find_surplus(list(values.values()), newest)
     remaining = tuple(value for value in values.values() if value not in gone)
     return replace(current, items=remaining, earlier=tuple([*earlier, *gone][-MOST_EARLIER_VALUES:]))
 
@@ -123,7 +123,7 @@ def make_place_finder(lore: Entries) -> Callable[[StateValue], StatePlace]:
     return place_of
 
 
-def _surplus(values: list[StateValue], newest: int) -> list[StateValue]:
+def _find_surplus(values: list[StateValue], newest: int) -> list[StateValue]:
     """Return what is too much: places that nobody spoke of for long first, then the oldest."""
 
     def worth(item: StateValue) -> tuple[bool, int]:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from previously.core.scripts import casefold
 from previously.core.tokens import ESTIMATE
-from previously.lore.entry import KeyedEntry, SecondaryLogic
+from previously.lore.entry import EVERYBODY, NORMAL, SOURCES, TRIGGERS, KeyedEntry, SecondaryLogic
 from previously.lore.index import LoreIndex
 from previously.lore.keys import Comparison
-from previously.lore.matches import InMessage, KeyMatches
+from previously.lore.matches import InMessage, InSource, KeyMatches
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -93,6 +94,20 @@ class ScanInput:
     """If true, the content of an entry that fired can make others fire."""
     most_steps: int = 3
     """Number of times that may go on: with more, one word brings up half a book."""
+    least_fired: int = 0
+    """Older messages are read, one at a time, until so many entries have fired."""
+    deepest: int = 0
+    """But no more messages than this; 0 = all that are given."""
+    group_scoring: bool = False
+    """If true, of an inclusion group those that match most keys are left."""
+    character: str = ""
+    """The one who answers; empty = not known."""
+    tags: frozenset[str] = frozenset()
+    """Their tags; empty = not known."""
+    triggers: frozenset[str] = frozenset({NORMAL})
+    """The kinds of answers that this is, as `entry.TRIGGERS` names them."""
+    sources: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Texts beside the messages that entries may be looked for in, by the names of `entry.SOURCES`."""
     seed: str = ""
     turn: str = ""
     """Seed and turn decide the rolls: the same turn of the same story always rolls the same."""
@@ -135,7 +150,7 @@ class FiredEntry:
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """The lore of one turn."""
+    """The entries of lore that came up in a turn, and why the others did not."""
 
     fired: tuple[FiredEntry, ...]
     """In the order they are shown: the last stands nearest the end."""
@@ -144,6 +159,8 @@ class ScanResult:
     tokens: int
     index: LoreIndex = field(repr=False, compare=False)
     given: ScanInput = field(repr=False)
+    depth: int = 0
+    """Number of messages that were read in the end for an entry that does not say it itself."""
 
     def explain(self, uid: str) -> Decision:
         """Return why an entry fired or did not."""
@@ -163,20 +180,48 @@ class ScanResult:
             return "disabled"
         if entry.is_blank:
             return "its content is empty"
-        blocked = explain_rest(entry, self.given)
+        blocked = explain_filter(entry, self.given) or explain_rest(entry, self.given)
         if blocked:
             return blocked
         keyed = self.index.keyed(uid)
         if keyed is None or not any(map(str.strip, entry.keys)):
-            return "it has no keys and is not constant"
+            found = "; it is vectorized, and found by meaning in other programs only" if entry.vectorized else ""
+            return f"it has no keys and is not constant{found}"
         if all(key.compared is Comparison.NEVER for key in keyed.primary):
             return f"none of its keys can be used: {keyed.primary[0].text}"
         dead = [
-            f"; the key {_quoted(text)} cannot be used: {key.text}"
+            f"; the key {_quote(text)} cannot be used: {key.text}"
             for text, key in zip(entry.keys, keyed.primary, strict=True)
             if key.compared is Comparison.NEVER and text.strip()
         ]
-        return explain_no_key(entry, self.given.depth) + "".join(dead)
+        unread = [SOURCES[name] for name in entry.sources if name not in self.given.sources]
+        beside = f"; there is no text for {' and '.join(unread)} here" if unread else ""
+        return explain_no_key(entry, self.depth) + "".join(dead) + beside
+
+
+def explain_filter(entry: KeyedEntry, given: ScanInput) -> str | None:
+    """Return why an entry is not meant for this answer, or for none; None if it is."""
+    if entry.triggers and given.triggers.isdisjoint(entry.triggers):
+        kind = " or ".join(kind for kind in TRIGGERS if kind in given.triggers)
+        return f"trigger: only for {' or '.join(entry.triggers)}, and this is a {kind} answer"
+    if entry.characters != EVERYBODY and (reason := _explain_characters(entry, given)):
+        return f"character filter: {reason}"
+    if "dont_activate" in entry.decorators:
+        return "its content begins with @@dont_activate"
+    return None
+
+
+def _explain_characters(entry: KeyedEntry, given: ScanInput) -> str | None:
+    names, tags, exclude = entry.characters.names, entry.characters.tags, entry.characters.exclude
+    who = given.character or "nobody"
+    if names:
+        # The names are those of picture files, in which some programs write a space as an underscore.
+        known = {casefold(name).replace("_", " ") for name in names}
+        if (casefold(who).replace("_", " ") in known) is exclude:
+            return f"not for {who}" if exclude else f"only for {' or '.join(names)}, and {who} answers"
+    if tags and given.tags and given.tags.isdisjoint(tags) is not exclude:
+        return f"{'not ' if exclude else 'only '}for characters tagged {' or '.join(tags)}"
+    return None
 
 
 def explain_rest(entry: KeyedEntry, given: ScanInput) -> str | None:
@@ -199,19 +244,20 @@ def explain_no_key(entry: KeyedEntry, depth: int) -> str:
 def explain_key(entry: KeyedEntry, matches: KeyMatches, given: ScanInput) -> str | None:
     """Return which primary key of an entry was found and where; None if none was."""
     keyed = matches.index.keyed(entry.uid)
-    depth = matches.depth_of(entry)
     if keyed is None:
         return None
     for text, key in zip(entry.keys, keyed.primary, strict=True):
-        where = matches.where(key, depth)
+        where = matches.where(key, entry)
         if where is None:
             continue
+        if isinstance(where, InSource):
+            return f"key {_quote(text)} in {SOURCES[where.name]}"
         if isinstance(where, InMessage):
             message = given.messages[where.number]
             position = given.length - 1 - where.number if message.position is None else message.position
             by = f" by {message.speaker}" if message.speaker else ""
-            return f"key {_quoted(text)} in message {position}{by}"
-        return f"key {_quoted(text)} found in the entry {_quoted(matches.index.entries[where.uid].name)}"
+            return f"key {_quote(text)} in message {position}{by}"
+        return f"key {_quote(text)} found in the entry {_quote(matches.index.entries[where.uid].name)}"
     return None
 
 
@@ -220,12 +266,11 @@ def explain_secondary(entry: KeyedEntry, matches: KeyMatches) -> str | None:
     keyed = matches.index.keyed(entry.uid) if any(map(str.strip, entry.secondary)) else None
     if keyed is None:
         return None
-    depth = matches.depth_of(entry)
     missing: list[str] = []
     present: list[str] = []
     for text, key in zip(entry.secondary, keyed.secondary, strict=True):
         if text.strip():
-            (missing if matches.where(key, depth) is None else present).append(_quoted(text))
+            (missing if matches.where(key, entry) is None else present).append(_quote(text))
     match entry.logic:
         case SecondaryLogic.AND_ANY if not present:
             return f"secondary key missing: needs {' or '.join(missing)}"
@@ -239,5 +284,18 @@ def explain_secondary(entry: KeyedEntry, matches: KeyMatches) -> str | None:
             return None
 
 
-def _quoted(text: str) -> str:
+def count_keys(entry: KeyedEntry, matches: KeyMatches) -> int:
+    """Return how many keys of an entry count where inclusion groups are scored: each primary one that was found, and of
+    the secondary ones each (AND_ANY) or, if none is missing, all (AND_ALL)."""
+    keyed = matches.index.keyed(entry.uid)
+    if keyed is None:
+        return 0
+    found = [sum(matches.where(key, entry) is not None for key in keys) for keys in (keyed.primary, keyed.secondary)]
+    counts = entry.logic is SecondaryLogic.AND_ANY or (
+        entry.logic is SecondaryLogic.AND_ALL and found[1] == len(keyed.secondary)
+    )
+    return found[0] + (found[1] if counts else 0) if keyed.primary else 0
+
+
+def _quote(text: str) -> str:
     return f'"{text.strip()}"'

@@ -35,6 +35,8 @@ class EntryAction(StrEnum):
     """Shows it no more."""
     MERGE = "merge"
     """Says that it is the same thing as another."""
+    RENAME = "rename"
+    """Gives it another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class LoreRecord:
     seen: tuple[str, ...] = ()
     """The descriptions of it when this was written, by `said_key`; what comes to be noted later is suggested."""
     into: str = ""
-    """The name of the entry that it is the same as, where it is merged."""
+    """The name of the entry that it is the same as, where it is merged; its new name, where it is renamed."""
 
 
 class ThreadAction(StrEnum):
@@ -164,6 +166,18 @@ def correct_state(state: State, records: Sequence[tuple[int, HandRecord]]) -> Co
     noted = state.threads.threads
     for position, record in records:
         match record:
+            case LoreRecord(EntryAction.RENAME):
+                renamed = find_entry(lore, record.name)
+                other = lore.get(normalize_name(record.into))
+                if renamed and other and other.key != renamed.key:  # which was noted under the new name since
+                    lore = merge_entries(lore, renamed.key, other.key)
+                elif renamed:
+                    entry = write_entry(renamed, record.into, renamed.type)
+                    lore = {entry.key if key == renamed.key else key: it for key, it in lore.items()} | {
+                        entry.key: entry
+                    }
+                    state = replace(state, current=_rename_things(state.current, renamed, entry, state))
+                    by_hand.add(entry.key)
             case LoreRecord(EntryAction.MERGE) | PersonRecord():
                 merged, into = find_entry(lore, record.name), find_entry(lore, record.into)
                 if merged and into and merged.key != into.key:
@@ -235,10 +249,12 @@ def _change_threads(threads: Threads, record: ThreadRecord, position: int) -> Th
     if thread is None:
         # What a person wrote is not lost with the message that opened the thread.
         ident = record.id or make_hand_thread_id(record.text)
+        while not record.id and any(one.id == ident for one in threads.threads):
+            ident = make_hand_thread_id(ident)  # of one that had these words before it was reworded
         owner = record.owner or ""
         return threads.put(Thread(ident, record.text, position, position, by=PERSON, due=record.due, owner=owner))
     if record.op is ThreadAction.OPEN:
-        again = replace(_own(thread, record), text=record.text, settled=None, outcome="", by=PERSON)
+        again = replace(_apply_own(thread, record), text=record.text, settled=None, outcome="", by=PERSON)
         opened = threads.put(again)
         if thread.settled is None or thread.settled <= position:
             return opened
@@ -247,11 +263,11 @@ def _change_threads(threads: Threads, record: ThreadRecord, position: int) -> Th
     later = (
         [UnmatchedItem(ThreadChange.NOW, thread.id, thread.text, thread.touched)] if thread.text != record.was else []
     )
-    mine = replace(reword_thread(_own(thread, record), record.text, position), by=PERSON)
+    mine = replace(reword_thread(_apply_own(thread, record), record.text, position), by=PERSON)
     return replace(threads.put(mine), suggestions=(*threads.suggestions, *later))
 
 
-def _own(thread: Thread, record: ThreadRecord) -> Thread:
+def _apply_own(thread: Thread, record: ThreadRecord) -> Thread:
     """Return a thread with the date and the owner that a person gives it."""
     owner = thread.owner if record.owner is None else record.owner
     return replace(thread, due=record.due or thread.due, owner=owner)

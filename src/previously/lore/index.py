@@ -20,13 +20,13 @@ know.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from ahocorasick_rs import AhoCorasick
 
 from previously.core.patterns import lazy_pattern
-from previously.lore.entry import KeyedEntry, LoreEntry
+from previously.lore.entry import EVERYBODY, KeyedEntry, LoreEntry
 from previously.lore.keys import (
     Comparison,
     PreparedText,
@@ -36,6 +36,7 @@ from previously.lore.keys import (
     is_whole_word,
     prepare_key,
 )
+from previously.text.macros import NOBODY, MacroNames, has_macros, substitute_macros
 
 MOST_NESTED = 8
 """Number of keys of an automaton that may end at one letter of a text: four times what ordinary lore has."""
@@ -146,7 +147,7 @@ class IndexSegment:
 
     @property
     def weight(self) -> int:
-        """The work of building it."""
+        """Return how many entries and keys it takes to build this segment anew."""
         return sum(1 + len(keys.primary) + len(keys.secondary) for keys in self.keyed.values())
 
 
@@ -159,7 +160,7 @@ def build_segment(entries: Iterable[KeyedEntry], number: int, *, quirks: bool = 
     deepest = 0
     for entry in entries:
         keys = keyed[entry.uid] = prepare_keys(entry, quirks=quirks)
-        if entry.constant:
+        if entry.needs_no_key:
             constants.append(entry.uid)
         deepest = max(deepest, entry.scan_depth or 0)
         for key in dict.fromkeys(keys.primary):
@@ -259,7 +260,7 @@ class LoreIndex:
             if old is not None:
                 _count(levels, old, -1)
             _count(levels, entry, 1)
-            if old is not None and _indexed_fields(old) == _indexed_fields(entry):
+            if old is not None and _list_indexed_fields(old) == _list_indexed_fields(entry):
                 if entry.uid in fresh:
                     fresh[entry.uid] = entry
                 continue
@@ -277,14 +278,16 @@ class LoreIndex:
         self, entries: Mapping[str, KeyedEntry], placed: dict[str, EntryPlace], fresh: dict[str, KeyedEntry]
     ) -> tuple[IndexSegment, ...]:
         """Return the segments with a new one for what is fresh, in which newer ones that it outweighs are taken up."""
-        segments = [segment for segment in self.segments if any(_lives(placed, segment, uid) for uid in segment.keyed)]
+        segments = [
+            segment for segment in self.segments if any(_is_alive(placed, segment, uid) for uid in segment.keyed)
+        ]
         if not fresh:
             return tuple(segments)
         gathered, weight = dict(fresh), sum(1 + len(entry.keys) + len(entry.secondary) for entry in fresh.values())
         while segments and segments[-1].weight <= GROWTH * weight:
             older = segments.pop()
             weight += older.weight
-            gathered = {uid: entries[uid] for uid in older.keyed if _lives(placed, older, uid)} | gathered
+            gathered = {uid: entries[uid] for uid in older.keyed if _is_alive(placed, older, uid)} | gathered
         number = max((segment.number for segment in self.segments), default=-1) + 1
         for uid in gathered:
             placed[uid] = EntryPlace(placed[uid].rank, number)
@@ -292,7 +295,7 @@ class LoreIndex:
 
     def owners(self, segment: IndexSegment, uids: Iterable[str]) -> Iterator[str]:
         """Return those of a segment's entries that still stand there."""
-        return (uid for uid in uids if _lives(self.placed, segment, uid))
+        return (uid for uid in uids if _is_alive(self.placed, segment, uid))
 
     def keyed(self, uid: str) -> EntryKeys | None:
         """Return the keys of an entry; None for one that cannot fire."""
@@ -318,7 +321,7 @@ def can_fire(entry: KeyedEntry) -> bool:
     return entry.enabled and not entry.is_blank
 
 
-def _lives(placed: Mapping[str, EntryPlace], segment: IndexSegment, uid: str) -> bool:
+def _is_alive(placed: Mapping[str, EntryPlace], segment: IndexSegment, uid: str) -> bool:
     place = placed.get(uid)
     return place is not None and place.segment == segment.number
 
@@ -332,7 +335,7 @@ def _count(levels: dict[int, int], entry: KeyedEntry, by: int) -> None:
             del levels[level]
 
 
-def _indexed_fields(entry: KeyedEntry) -> tuple[object, ...]:
+def _list_indexed_fields(entry: KeyedEntry) -> tuple[object, ...]:
     """Return the fields that its segment holds: an entry that changes elsewhere need not be placed anew."""
     return (
         can_fire(entry),
@@ -341,7 +344,7 @@ def _indexed_fields(entry: KeyedEntry) -> tuple[object, ...]:
         entry.case_sensitive,
         entry.whole_words,
         entry.scan_depth,
-        entry.constant,
+        entry.needs_no_key,
     )
 
 
@@ -362,11 +365,19 @@ class StoryLore:
     """The story's own entries, by uid."""
     timed: bool
     """True if one of the entries stays or rests once it has fired."""
+    written: Mapping[str, KeyedEntry] = field(default_factory=dict)
+    """The entries of books in which macros stand, as they were written."""
+    names: MacroNames = NOBODY
+    """The people whose names are put in for them."""
+    is_filtered: bool = False
+    """True if one of the entries is for some characters only."""
+    sources: frozenset[str] = frozenset()
+    """The texts beside the messages that an entry is looked for in, by the names of `entry.SOURCES`."""
 
     @property
     def constants(self) -> list[KeyedEntry]:
         """The entries that are always shown, the most important first."""
-        constants = [entry for entry in self.index.entries.values() if entry.constant and can_fire(entry)]
+        constants = [entry for entry in self.index.entries.values() if entry.stands_always and can_fire(entry)]
         return sorted(constants, key=lambda entry: -entry.order)
 
     def with_story(self, known: Sequence[LoreEntry]) -> StoryLore:
@@ -374,7 +385,17 @@ class StoryLore:
         story = {entry.uid: entry for entry in map(make_keyed, known)}
         changed = [entry for uid, entry in story.items() if self.story.get(uid) != entry]
         removed = [uid for uid in self.story if uid not in story]
-        return _story_lore(self.index.with_entries(changed, removed), self.books, story) if changed or removed else self
+        if not changed and not removed:
+            return self
+        index = self.index.with_entries(changed, removed)
+        return replace(self, index=index, story=story, timed=_is_timed(index))
+
+    def with_names(self, names: MacroNames) -> StoryLore:
+        """Return the lore with these people put in for the macros; only entries that have some are indexed anew."""
+        if names == self.names or not self.written:
+            return self
+        index = self.index.with_entries(put_in_entry(entry, names) for entry in self.written.values())
+        return replace(self, index=index, names=names)
 
     def is_overtaken(self, before: Mapping[str, str], fired: Iterable[KeyedEntry], by_people: Collection[str]) -> bool:
         """Return whether what a turn brought up before, each with its words, is not what people say by now: something
@@ -389,9 +410,31 @@ class StoryLore:
         return any(is_theirs(entry.uid) and entry.uid not in before for entry in fired)
 
 
-def index_books(entries: Iterable[KeyedEntry], books: BookVersions) -> StoryLore:
+def index_books(entries: Iterable[KeyedEntry], books: BookVersions, *, quirks: bool = False) -> StoryLore:
     """Return the lore of a story's books, without its own entries."""
-    return _story_lore(build_index(entries), books, {})
+    entries = list(entries)
+    written = {entry.uid: entry for entry in entries if any(map(has_macros, (entry.content, *entry.keys)))}
+    written |= {entry.uid: entry for entry in entries if any(map(has_macros, entry.secondary))}
+    index = build_index(entries, quirks=quirks)
+    is_filtered = any(entry.characters != EVERYBODY for entry in entries)
+    sources = frozenset(name for entry in entries for name in entry.sources)
+    return StoryLore(index, books, {}, _is_timed(index), written, is_filtered=is_filtered, sources=sources)
+
+
+def put_in_entry(entry: KeyedEntry, names: MacroNames) -> KeyedEntry:
+    """Return an entry with the names that its macros stand for, in its keys and its content."""
+
+    values = names.values
+
+    def put_in_all(keys: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(substitute_macros(key, values) for key in keys)
+
+    return replace(
+        entry,
+        content=substitute_macros(entry.content, values),
+        keys=put_in_all(entry.keys),
+        secondary=put_in_all(entry.secondary),
+    )
 
 
 def make_keyed(entry: LoreEntry) -> KeyedEntry:
@@ -408,5 +451,5 @@ def make_keyed(entry: LoreEntry) -> KeyedEntry:
     )
 
 
-def _story_lore(index: LoreIndex, books: BookVersions, story: Mapping[str, KeyedEntry]) -> StoryLore:
-    return StoryLore(index, books, story, any(entry.has_effects for entry in index.entries.values()))
+def _is_timed(index: LoreIndex) -> bool:
+    return any(entry.has_effects for entry in index.entries.values())

@@ -139,14 +139,14 @@ def prepare_text(text: str, compared: Comparison, *, quirks: bool = False) -> Pr
     if quirks or compared is not Comparison.CASEFOLD or text.isascii():
         return PreparedText(comparable)
     composed = unicodedata.normalize("NFC", text)
-    return PreparedText(comparable, frozenset() if len(comparable) == len(composed) else _inside(composed))
+    return PreparedText(comparable, frozenset() if len(comparable) == len(composed) else _find_inner_places(composed))
 
 
 # Characters that casefolding may make longer, some neighbours included: ß, ŉ, ligatures, Greek with iota.
 _MAY_GROW = lazy_pattern("[\u00df\u0130\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1e9e\u1f50-\u1fff\ufb00-\ufb17]")
 
 
-def _inside(composed: str) -> frozenset[int]:
+def _find_inner_places(composed: str) -> frozenset[int]:
     """Return the places of the casefolded text that lie inside one character of the composed one."""
     places: list[int] = []
     grown = 0
@@ -229,8 +229,8 @@ def parse_regex(key: str) -> Regex | None:
     if len(source) > LONGEST_PATTERN:
         return Regex("", TOO_LONG)
     used_flags = "".join(flag for flag in "ims" if flag in flags)
-    pattern = (f"(?{used_flags})" if used_flags else "") + _ESCAPE_OR_CLASS.sub(_respelled, clean(source)[0])
-    return Regex(pattern, _fault(pattern))
+    pattern = (f"(?{used_flags})" if used_flags else "") + _ESCAPE_OR_CLASS.sub(_respell, clean(source)[0])
+    return Regex(pattern, _find_fault(pattern))
 
 
 def find_ignored_flags(key: str) -> str:
@@ -255,7 +255,7 @@ class RegexSet:
     def _compile(self, first: int) -> re2.Filter:
         made = re2.Filter()
         for pattern in (*self._patterns[first : first + MOST_FILTERED], self._PROOF):
-            made.Add(pattern, _options())
+            made.Add(pattern, _make_options())
         made.Compile()
         return made
 
@@ -283,7 +283,7 @@ def _parts(key: str) -> tuple[str, str] | None:
     return literal[1], literal[2]
 
 
-def _respelled(match: re.Match[str]) -> str:
+def _respell(match: re.Match[str]) -> str:
     """Return an escape or a class as RE2 spells it."""
     code, short_code, control, plain, *rest = match.groups()
     if code or short_code:
@@ -295,10 +295,10 @@ def _respelled(match: re.Match[str]) -> str:
     (inside,) = rest
     if inside in ("[]", "[^]"):
         return "(?s:.)" if inside == "[^]" else r"[^\x00-\x{10FFFF}]"
-    return _ESCAPE.sub(_respelled, inside)
+    return _ESCAPE.sub(_respell, inside)
 
 
-def _options(*, one_byte: bool = False) -> re2.Options:
+def _make_options(*, one_byte: bool = False) -> re2.Options:
     options = re2.Options()
     options.max_mem = MEMORY
     options.log_errors = False
@@ -309,12 +309,12 @@ def _options(*, one_byte: bool = False) -> re2.Options:
 
 
 @lru_cache(maxsize=4_096)
-def _fault(pattern: str) -> str:
+def _find_fault(pattern: str) -> str:
     """Return why RE2 cannot search for a pattern, or why it would be too dear; empty if neither."""
     try:
-        instructions = re2.compile(pattern, _options()).programsize
+        instructions = re2.compile(pattern, _make_options()).programsize
         # A character class is one step here, and many instructions in UTF-8: this counts what was written out.
-        steps = re2.compile(pattern.encode(), _options(one_byte=True)).programsize
+        steps = re2.compile(pattern.encode(), _make_options(one_byte=True)).programsize
     except re2.error as error:
         reason = error.args[0]
         return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)

@@ -69,13 +69,13 @@ def _select_threads(state: State, items: Iterable[ThreadItem], is_self: Callable
     known = {one.id for one in state.threads.threads}
     for item in items:
         if item.change is ThreadChange.NEW or not item.thread:
-            if any(is_self(strip_possessive(word)) for word in WORD.findall(_head(item.text))):
+            if any(is_self(strip_possessive(word)) for word in WORD.findall(_take_head(item.text))):
                 yield item
         elif item.thread in known or (item.was and find_by_words(state.threads.threads, item.was)):
             yield item
 
 
-def _head(text: str) -> str:
+def _take_head(text: str) -> str:
     """Return who a thread is between: what stands before its colon, since behind it may stand from whom it is kept. A
     question without one is between nobody: who asks it is whoever wrote the note."""
     mark = re.search("[:：?？]", text)
@@ -151,7 +151,7 @@ def collect_facts(state: State, is_self: Callable[[str], bool]) -> list[KnownFac
     """Return all that somebody knows, by a state that holds what they may know: the most important first, of those the
     newest. `is_self` says of a name whether it is theirs."""
     facts: dict[str, KnownFact] = {}
-    for known in sorted(_facts(state, is_self), key=lambda one: (one.weight, -one.fact.since)):
+    for known in sorted(_list_facts(state, is_self), key=lambda one: (one.weight, -one.fact.since)):
         facts.setdefault(casefold(known.fact.text), known)
     return list(facts.values())
 
@@ -162,26 +162,26 @@ def choose_key_facts(known: list[KnownFact], *, without: frozenset[FactWeight] =
     return tuple(Fact(cut_line(one.text), one.since, one.source) for one in chosen[:MOST_FACTS])
 
 
-def _facts(state: State, is_self: Callable[[str], bool]) -> Iterator[KnownFact]:
+def _list_facts(state: State, is_self: Callable[[str], bool]) -> Iterator[KnownFact]:
     for learner in state.learnt.values():
         if is_self(learner.name):
             yield from (KnownFact(FactWeight.TOLD, fact) for fact in learner.facts)
     for thread in state.threads.threads:
         yield _of_thread(thread)
     for value in state.current.standing:
-        yield KnownFact(FactWeight.STATE, _fact(value.text, value.position))
+        yield KnownFact(FactWeight.STATE, _make_fact(value.text, value.position))
     for entry in state.known:
         if entry.content:
             since = max(entry.sources, default=entry.touched)
-            yield KnownFact(FactWeight.LORE, _fact(f"{entry.name}: {entry.content}", since))
+            yield KnownFact(FactWeight.LORE, _make_fact(f"{entry.name}: {entry.content}", since))
 
 
 def _of_thread(thread: Thread) -> KnownFact:
     if thread.settled is None:
-        return KnownFact(FactWeight.THREAD, _fact(thread.text, thread.touched))
+        return KnownFact(FactWeight.THREAD, _make_fact(thread.text, thread.touched))
     outcome = f": {thread.outcome}" if thread.outcome else ""
-    return KnownFact(FactWeight.SETTLED, _fact(f"{thread.text}{outcome}", thread.settled))
+    return KnownFact(FactWeight.SETTLED, _make_fact(f"{thread.text}{outcome}", thread.settled))
 
 
-def _fact(text: str, since: int) -> Fact:
+def _make_fact(text: str, since: int) -> Fact:
     return Fact(cut_line(text, LONGEST_FACT), since, WITNESSED)

@@ -1,13 +1,14 @@
 """The scan: find the entries that fire for a turn, and the order in which they are shown.
 
 First the newest messages are read for keys; then, if the story wants recursion, the content of what fired, a few
-steps deep. In each step the entries that are found, constant or sticky are ordered by what they mean to the story
-(constant, sticky, then larger `order` first), roll if they must, and are given room while there is some.
+steps deep; then, while fewer entries fired than the story wants, one older message after the other. In each step the
+entries that are found, constant or sticky are ordered by what they mean to the story (constant, sticky, then larger
+`order` first), roll if they must, settle their inclusion groups, and are given room while there is some.
 
-As SillyTavern does it, where the index says `quirks`: constants come in no special order; room is kept by
-`LooseBudget`; no recursion after the first entry that did not fit; an entry that did not fit still feeds it;
-`most_steps` counts the first reading too, and 0 means no end; entries of equal order are shown last first; with a
-depth of 0 nothing is found.
+As SillyTavern does it, where the index says `quirks`: constants come in no special order; groups are settled before
+anybody rolls, and who loses may come up in a later step; room is kept by `LooseBudget`; no recursion after the first
+entry that did not fit; an entry that did not fit still feeds it; `most_steps` counts the first reading too, and 0 means
+no end; entries of equal order are shown last first; with a depth of 0 nothing is found.
 
 The same entries and the same turn give the same scan: a roll depends on nothing but the story's seed, the turn and the
 entry. An entry fires at most once. The work follows the text and the entries it mentions, not the number of entries.
@@ -16,7 +17,7 @@ entry. An entry fires at most once. The work follows the text and the entries it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Protocol
 
@@ -25,14 +26,18 @@ from previously.lore.decisions import (
     FiredEntry,
     ScanInput,
     ScanResult,
+    count_keys,
+    explain_filter,
     explain_key,
     explain_no_key,
     explain_rest,
     explain_secondary,
 )
 from previously.lore.entry import KeyedEntry
+from previously.lore.groups import GroupRules, Rival, find_losers, find_losers_by_group
 from previously.lore.index import LoreIndex, build_index
 from previously.lore.matches import KeyMatches
+from previously.text.macros import put_in_draws
 
 _CONSTANT, _STICKY, _FOUND = range(3)
 
@@ -78,17 +83,24 @@ class _ScanRun:
             self.level = self.later_levels.pop(0)
 
     def scan(self) -> ScanResult:
-        """Read the messages, then what fired, as long as that brings up more entries."""
+        """Read the messages, then what fired, as long as that brings up more entries; then older messages."""
+        given = self.given
+        lines, furthest = given.lines(), given.depth
+        if given.least_fired:
+            furthest = min(given.deepest or len(lines), len(lines))
         uids = dict.fromkeys([*self._constants(), *self._sticky()])
-        uids |= self.matches.read_messages(self.given.lines())
+        uids |= self.matches.read_messages(lines, furthest) | self.matches.read_sources(given.sources)
         while True:
             fed = self._fire(self._ordered(self._candidates(uids)))
-            if not self._goes_on(fed):
-                break
-            self.budget.end_step(fed)
-            self.step += 1
-            uids = self.waiting | (self.matches.read_entries(fed) if fed else {})
-        return self._result()
+            if self._goes_on(fed):
+                self.budget.end_step(fed)
+                self.step += 1
+                uids = self.waiting | (self.matches.read_entries(fed) if fed else {})
+            elif len(self.fired) < given.least_fired and self.matches.depth < furthest and not self.budget.overflowed:
+                self.budget.end_step(fed)
+                uids = self.waiting | self.matches.read_further(lines)
+            else:
+                return self._result()
 
     def _constants(self) -> list[str]:
         return [uid for segment in self.index.segments for uid in self.index.owners(segment, segment.constants)]
@@ -104,7 +116,7 @@ class _ScanRun:
             if uid in self.fired or uid in self.out:
                 continue
             entry = self.index.entries[uid]
-            blocked = explain_rest(entry, self.given)
+            blocked = explain_filter(entry, self.given) or explain_rest(entry, self.given)
             if blocked:
                 self.out[uid] = blocked
                 continue
@@ -119,13 +131,14 @@ class _ScanRun:
         """Return an entry that may fire in this step, or what it lacks."""
         until = self.given.timed.sticky.get(entry.uid)
         if until is not None:
-            standing = _CONSTANT if entry.constant else _STICKY
+            standing = _CONSTANT if entry.needs_no_key else _STICKY
             return _Candidate(entry, f"sticky until message {until}", standing)
-        if entry.constant:
-            return self._lacks_step(entry, "constant") or _Candidate(entry, "constant", _CONSTANT)
+        if entry.needs_no_key:
+            why = "constant" if entry.constant else "its content begins with @@activate"
+            return self._lacks_step(entry, why) or _Candidate(entry, why, _CONSTANT)
         reason = explain_key(entry, self.matches, self.given)
         if reason is None:
-            return explain_no_key(entry, self.given.depth)
+            return explain_no_key(entry, self.matches.depth)
         return (
             self._lacks_step(entry, reason)
             or explain_secondary(entry, self.matches)
@@ -154,26 +167,60 @@ class _ScanRun:
 
         return sorted(candidates, key=rank)
 
-    def _fire(self, candidates: Sequence[_Candidate]) -> list[KeyedEntry]:
-        """Let the candidates fire that win their roll and have room; return those that are read for keys next."""
+    def _fire(self, candidates: list[_Candidate]) -> list[KeyedEntry]:
+        """Let the candidates fire that win and have room; return those that are read for keys next."""
         given, quirks = self.given, self.index.quirks
+        chosen = self._roll(self._settle_groups(candidates)) if quirks else self._settle_groups(self._roll(candidates))
         fed: list[KeyedEntry] = []
+        for candidate in chosen:
+            entry = self._draw(candidate.entry)
+            tokens = given.counter(given.told(entry))
+            refusal = self.budget.claim(entry, tokens)
+            if refusal is None:
+                ignored = ", outside the budget" if entry.ignore_budget else ""
+                self.fired[entry.uid] = FiredEntry(entry, candidate.reason + ignored, tokens, self.step)
+            else:
+                self.out[entry.uid] = f"{refusal} ({candidate.reason})"
+            if not entry.prevent_recursion and (refusal is None or quirks):
+                fed.append(entry)
+        return fed
+
+    def _roll(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        """Return the candidates that win their roll."""
+        given, winners = self.given, []
         for candidate in candidates:
             uid = candidate.entry.uid
-            if uid not in given.timed.sticky and not is_roll_won(
-                candidate.entry, given.seed, given.turn, quirks=quirks
+            if uid in given.timed.sticky or is_roll_won(
+                candidate.entry, given.seed, given.turn, quirks=self.index.quirks
             ):
-                self.out[uid] = f"failed its {candidate.entry.probability:g} % roll ({candidate.reason})"
-                continue
-            tokens = given.counter(given.told(candidate.entry))
-            refusal = self.budget.claim(candidate.entry, tokens)
-            if refusal is None:
-                self.fired[uid] = FiredEntry(candidate.entry, candidate.reason, tokens, self.step)
+                winners.append(candidate)
             else:
-                self.out[uid] = f"{refusal} ({candidate.reason})"
-            if not candidate.entry.prevent_recursion and (refusal is None or quirks):
-                fed.append(candidate.entry)
-        return fed
+                self.out[uid] = f"failed its {candidate.entry.probability:g} % roll ({candidate.reason})"
+        return winners
+
+    def _settle_groups(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        """Return the candidates that do not lose in an inclusion group."""
+        given = self.given
+        rivals = [
+            Rival(one.entry, one.entry.uid in given.timed.sticky, count_keys(one.entry, self.matches))
+            for one in candidates
+            if one.entry.groups
+        ]
+        if not rivals:
+            return candidates
+        rules = GroupRules(lambda name: roll(given.seed, given.turn, f"group/{name}"), given.group_scoring)
+        fired = (one.entry for one in self.fired.values())
+        losers = (find_losers_by_group if self.index.quirks else find_losers)(rivals, fired, rules)
+        reasons = {one.entry.uid: one.reason for one in candidates}
+        lost = self.waiting if self.index.quirks else self.out
+        lost |= {uid: f"{why} ({reasons[uid]})" for uid, why in losers.items()}
+        return [one for one in candidates if one.entry.uid not in losers]
+
+    def _draw(self, entry: KeyedEntry) -> KeyedEntry:
+        """Return the entry with what its macros draw for this turn."""
+        given = self.given
+        content = put_in_draws(entry.content, lambda place: roll(given.seed, given.turn, f"{entry.uid}/{place}") / 100)
+        return entry if content == entry.content else replace(entry, content=content)
 
     def _goes_on(self, fed: Sequence[KeyedEntry]) -> bool:
         """Return whether there is another step; a level of recursion is gone up to where nothing else leads there."""
@@ -197,7 +244,8 @@ class _ScanRun:
         ties = -1 if self.index.quirks else 1
         placed = self.index.placed
         fired = sorted(self.fired.values(), key=lambda one: (one.entry.order, ties * placed[one.entry.uid].rank))
-        return ScanResult(tuple(fired), decisions, sum(one.tokens for one in fired), self.index, self.given)
+        tokens = sum(one.tokens for one in fired)
+        return ScanResult(tuple(fired), decisions, tokens, self.index, self.given, self.matches.depth)
 
 
 class LoreBudget(Protocol):

@@ -127,7 +127,7 @@ class Threads:
         return replace(self, threads=(*self.threads, thread))
 
     def drop(self, ident: str) -> Threads:
-        """Return the threads without one."""
+        """Return the threads without that of this id."""
         return replace(self, threads=tuple(one for one in self.threads if one.id != ident))
 
 

@@ -20,15 +20,13 @@ from previously.core.versions import Kind
 from previously.folds.builtin.quotes import renumber_live
 from previously.folds.context import NoteContext
 from previously.lore.entry import LoreEntry
-from previously.lore.hand_records import correct_state, parse_record
+from previously.lore.hand_records import correct_state
 from previously.lore.state import State
 from previously.lore.threads import choose_shown_threads
+from previously.memory.hand_marks import list_hand_records
 from previously.memory.notes import read_fragments
 from previously.text.cuts import shorten
 from previously.text.names import name_chapter
-
-HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH, MarkKind.PERSON})
-"""The marks that hold what people said of lore, threads, the state, wishes and names."""
 
 KNOWN_TOKENS = 500
 """Tokens of the entries that the messages name: some ten of the length that is asked for."""
@@ -51,14 +49,7 @@ FRAGMENTS_BACK = 256
 summary tells yet. A character who was not named for so long is met anew."""
 
 
-def read_background(
-    snapshot: Snapshot,
-    position: int,
-    state: State,
-    about: str,
-    *,
-    texts: bool = True,
-) -> NoteContext:
+def read_background(snapshot: Snapshot, position: int, state: State, about: str, *, texts: bool = True) -> NoteContext:
     """Return what a note of messages from a position on, which say `about`, is told of the story before them, whose
     state is given. Without `texts` only names, what was open and how things stood: where not everyone witnessed
     everything, a summary could tell what not all who were there may know."""
@@ -66,11 +57,11 @@ def read_background(
     named = {casefold(entry.name) for entry in state.known}
     names = [person.name for name, person in state.people.items() if person.first < position and name not in NARRATORS]
     if not texts:
-        return NoteContext(known=known, others=others, **_lists(state, position, about))
+        return NoteContext(known=known, others=others, **_read_lists(state, position, about))
     first = max(0, position - FRAGMENTS_BACK)
     path = snapshot.path(first, position - 1) if position else []
     fragments = read_fragments(snapshot, path)
-    end = _recap_end(snapshot, position)
+    end = _find_recap_end(snapshot, position)
     updates = [(fragment.position, fragment.analysis) for fragment in fragments if fragment.analysis]
     mentioned = Counter(name for _, analysis in updates for name in analysis.mentions)
     names += [name for name, _ in mentioned.most_common()]
@@ -83,16 +74,16 @@ def read_background(
         known,
         (*others, *fresh)[:MOST_OTHERS],
         bridge=path[-1].entry.message if path else None,
-        **_lists(state, position, about),
+        **_read_lists(state, position, about),
     )
 
 
-def _lists(state: State, position: int, about: str) -> dict[str, Any]:
+def _read_lists(state: State, position: int, about: str) -> dict[str, Any]:
     lists = list_open(state, position, about)
     return {"threads": lists["open_threads"], "state": lists["state"]}
 
 
-def _recap_end(snapshot: Snapshot, position: int) -> int:
+def _find_recap_end(snapshot: Snapshot, position: int) -> int:
     """Return the last message before a position that the summary of its chapter tells."""
     chapters = [chapter for chapter in find_chapters(snapshot.marks()) if chapter.first <= position]
     stretches = [stretch for stretch in chapters[-1].stretches if stretch.first <= position]
@@ -135,9 +126,7 @@ def list_open(state: State, position: int, about: str = "") -> dict[str, Any]:
 
 def apply_hand_records(snapshot: Snapshot, state: State, position: int) -> State:
     """Return the state with what people said of it at messages before a position."""
-    marks = snapshot.marks(HAND)
-    records = [(mark.position, parse_record(mark.text)) for mark in marks if mark.position < position]
-    return correct_state(state, [(at, record) for at, record in records if record]).state
+    return correct_state(state, [(at, record) for at, record in list_hand_records(snapshot) if at < position]).state
 
 
 def read_texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
@@ -158,7 +147,7 @@ def read_texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
         if backbone:
             before.append(renumber_live(backbone))
         if not by_hand or by_hand[-1].position < closed.first:
-            before.append(_full_text(snapshot, closed))
+            before.append(_read_full_text(snapshot, closed))
     stretches = [stretch for stretch in current.stretches if stretch.first <= position]
     texts = [mark.text for mark in current.blocks if mark.position < position]
     live = snapshot.live(Kind.RECAP, stretches[-1].scope, through=position - 1)
@@ -178,7 +167,7 @@ def read_chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int)
     for earlier in reversed(
         [earlier for earlier in find_chapters(marks) if earlier.last is not None and earlier.last < chapter.first]
     ):
-        text = _full_text(snapshot, earlier)
+        text = _read_full_text(snapshot, earlier)
         room_tokens -= estimate_tokens(text)
         if room_tokens < 0:
             break
@@ -187,7 +176,7 @@ def read_chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int)
     return backbone, tuple(texts)
 
 
-def _full_text(snapshot: Snapshot, closed: Chapter) -> str:
+def _read_full_text(snapshot: Snapshot, closed: Chapter) -> str:
     """Return what is told of a closed chapter in full; empty while that is not written."""
     if closed.hand_text or closed.rest is None:
         return closed.hand_text or closed.block_text

@@ -121,7 +121,7 @@ class InForce:
         assert chapter.last is not None, "an open chapter has no recap for good"
         span = Span(chapter.first, chapter.last)
         if chapter.hand_text:
-            by_hand = MemoryText(chapter.hand_text, span, "person", None)
+            by_hand = MemoryText(chapter.hand_text, span, chapter.by_hand[-1].made_by, None)
             return ChapterText(chapter.number, chapter.title, span, by_hand)
         rest, texts = chapter.rest, list[MemoryText]()
         if chapter.block_text:

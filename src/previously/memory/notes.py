@@ -13,17 +13,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from previously.core.fold_rules import FoldRules, Timeline
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind, Stretch
 from previously.core.pairing import find_units
 from previously.core.path import OnPath, Span, find_turns
 from previously.core.scene import Analysis, Fragment
 from previously.core.snapshot import Snapshot
 from previously.core.tokens import message_tokens
-from previously.core.versions import Kind, LiveVersion, Status, has_read
-from previously.folds import analysis
-from previously.folds.analysis import parse_analysis
+from previously.core.versions import IN_FORCE, Kind, LiveVersion, Status, has_read
 from previously.folds.builtin.quotes import renumber_live, renumber_quotes
-from previously.folds.recap import FoldRules, Timeline
 from previously.folds.summary import Application, Summary, apply_updates, grow_summary, parse_summary
 from previously.folds.tiles import Tile, TileRules, cut_fragment_tiles, cut_scene_tiles, cut_tiles_alike, take_leading
 from previously.lore.state import FORM
@@ -99,13 +97,7 @@ class Walk:
         return end
 
 
-def walk(
-    snapshot: Snapshot,
-    rules: FoldRules,
-    *,
-    firm: bool = False,
-    before: int | None = None,
-) -> Walk:
+def walk(snapshot: Snapshot, rules: FoldRules, *, firm: bool = False, before: int | None = None) -> Walk:
     """Return what stands behind the newest snapshot. The rules are those with the tail of this branch. With `before`,
     no snapshot counts that reaches to there."""
     scope = OWN_SCOPE
@@ -190,6 +182,12 @@ def has_scene_notes(rules: FoldRules) -> bool:
     return rules.timeline is not Timeline.LIBRARIAN or rules.lore != "off"
 
 
+def has_notes(snapshot: Snapshot, kind: Kind) -> bool:
+    """Return whether the story has any note of a kind, on whatever path: where it has none, no path need be read to
+    find them."""
+    return any(snapshot.newest_versions(kind, SPAN_SCOPE, status, 1) for status in IN_FORCE)
+
+
 def find_analyses(snapshot: Snapshot, path: Sequence[OnPath]) -> list[Tile]:
     """Return every message of a run with its newest analysis."""
     digests = [item.entry.digest for item in path]
@@ -234,7 +232,9 @@ def find_notes(snapshot: Snapshot, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE
 
 def has_fragment(item: OnPath) -> bool:
     """Return whether there is something to analyse in a message."""
-    return analysis.is_fragment(item.entry.message)
+    from previously.folds.analysis import is_fragment  # not for stories that have no analyses
+
+    return is_fragment(item.entry.message)
 
 
 LOOKED_AT = 8
@@ -242,13 +242,7 @@ LOOKED_AT = 8
 
 
 def find_stale(
-    snapshot: Snapshot,
-    kind: Kind,
-    scope: str,
-    *,
-    start: int,
-    exact: LiveVersion | None,
-    through: int | None = None,
+    snapshot: Snapshot, kind: Kind, scope: str, *, start: int, exact: LiveVersion | None, through: int | None = None
 ) -> LiveVersion | None:
     """Return the stale text that reaches furthest (to `through` at most), with what it stands for: all from `start`,
     where the chains of its scope begin. None where the exact text reaches as far, and where only one fold separates the
@@ -334,6 +328,8 @@ def make_fragments(path: Sequence[OnPath], tiles: Sequence[Tile]) -> list[Fragme
 
 def read_analysis(tile: Tile) -> Analysis:
     """Return the analysis of a tile that has one, with the number its message has now."""
+    from previously.folds.analysis import parse_analysis
+
     assert tile.note is not None, "only noted tiles are read"
     analysis = parse_analysis(tile.note.made.text)
     return replace(analysis, summary_update=renumber_quotes(analysis.summary_update, tile.note.made, tile.span))

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile, zip_longest
 
+from previously.core.fold_rules import FoldRules
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Role
 from previously.core.note import parse_note
@@ -20,7 +21,6 @@ from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
 from previously.core.versions import LiveVersion
 from previously.folds.boundary import is_scene_end
-from previously.folds.recap import FoldRules
 from previously.folds.tiles import Tile
 from previously.lore.hand_records import PersonRecord, parse_record
 from previously.lore.state import Players

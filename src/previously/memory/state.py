@@ -9,24 +9,29 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
+from previously.core.fold_rules import FoldRules, Timeline
 from previously.core.note import Note, parse_note
 from previously.core.people import update_people
 from previously.core.presence import Presence
-from previously.core.versions import Kind, NewVersion
-from previously.folds.analysis import parse_analysis_note
-from previously.folds.recap import FoldRules, Timeline
-from previously.folds.scene import parse_scene_note
-from previously.folds.tiles import Tile
+from previously.core.versions import Kind
 from previously.lore.reader_state import apply_note_for
 from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note, parse_state
 from previously.memory.notes import Walk
+
+if TYPE_CHECKING:
+    from previously.folds.tiles import Tile
 
 MOST_REMEMBERED = 128
 """States of earlier looks that are remembered: a few for each character and branch of a story."""
 
 LOOKED_BACK = 8
 """Notes that may be new since a state that is remembered: there is a look after each fold, and a fold adds few."""
+
+MOST_PARSED = 256
+"""Notes that are kept parsed: those of a few stories behind their snapshots. Reading one takes a millisecond."""
 
 Notes = tuple[tuple[int, int, bool], ...]
 """Notes, where each ends (the same note may stand elsewhere after an edit), and whether only its lore counts."""
@@ -72,7 +77,7 @@ class States:
         """Return the state where a walk ends, or at an earlier position; what people wrote aside. With a `witness`, as
         they may know it: `begun` is then what they knew where the walk begins."""
         last = seen.first + len(seen.path) - 1 if through is None else through
-        tiles = _counting(seen, last)
+        tiles = _list_counting(seen, last)
         librarian = rules.timeline is Timeline.LIBRARIAN
         notes = tuple(
             (tile.note.id, tile.span.last, _is_for_lore(seen, tile, librarian=librarian)) for tile in tiles if tile.note
@@ -120,7 +125,14 @@ class States:
             self._known.popitem(last=False)
 
 
-def _counting(seen: Walk, last: int) -> list[Tile]:
+def read_notes(seen: Walk, rules: FoldRules) -> list[PlacedNote]:
+    """Return the notes of a walk as the state takes them in, in path order."""
+    librarian = rules.timeline is Timeline.LIBRARIAN
+    tiles = _list_counting(seen, seen.first + len(seen.path) - 1)
+    return [_read(seen, tile, for_lore=_is_for_lore(seen, tile, librarian=librarian)) for tile in tiles]
+
+
+def _list_counting(seen: Walk, last: int) -> list[Tile]:
     """Return the noted tiles of a walk, in path order; of those that end together the fragment first."""
     tiles = [tile for tile in (*seen.fragments, *seen.scenes, *seen.updates) if tile.note and tile.span.last <= last]
     return sorted(tiles, key=lambda tile: (tile.span.last, len(tile.span)))
@@ -140,17 +152,22 @@ def _read(seen: Walk, tile: Tile, *, for_lore: bool) -> PlacedNote:
     assert tile.note is not None, "only noted tiles are read"
     made = tile.note.made
     messages = tuple(item.entry.message for item in seen.run(tile))
-    note = _note(made)
+    note = _parse(made.kind, made.text)
     return PlacedNote(
         Note(lore=note.lore) if for_lore else note, made.key, tile.span.first, tile.span.last, made.made_by, messages
     )
 
 
-def _note(made: NewVersion) -> Note:
-    match made.kind:
+@lru_cache(maxsize=MOST_PARSED)
+def _parse(kind: Kind, text: str) -> Note:
+    match kind:
         case Kind.ANALYSIS:
-            return parse_analysis_note(made.text)
+            from previously.folds.analysis import parse_analysis_note  # not for stories that have none
+
+            return parse_analysis_note(text)
         case Kind.SCENE:
-            return parse_scene_note(made.text)
+            from previously.folds.scene import parse_scene_note
+
+            return parse_scene_note(text)
         case _:
-            return parse_note(made.text)
+            return parse_note(text)

@@ -14,6 +14,7 @@ whether an answer is good enough to become memory is for the fold to say, and wh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
@@ -31,3 +32,23 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Close what is open. May be called more than once."""
+
+
+async def retire(model: Model) -> None:
+    """Let the connections of a model go as soon as no call needs them; those of one that cannot stay until its end."""
+    let_go = getattr(model, "retire", None)
+    if let_go is not None:
+        await let_go()
+
+
+async def ask_aloud(model: Model, request: ModelRequest, told: Callable[[str], None]) -> ModelReply | ModelFailure:
+    """Ask, and tell the words as they come: `told` is given all of them each time. A model that cannot speak while it
+    thinks is told of when its answer is whole."""
+    aloud = getattr(model, "ask_aloud", None)
+    if aloud is not None:
+        answer: ModelReply | ModelFailure = await aloud(request, told)
+        return answer
+    answer = await model.ask(request)
+    if isinstance(answer, ModelReply):
+        told(answer.text)
+    return answer

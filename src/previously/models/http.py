@@ -102,6 +102,9 @@ class OpenAICompatibleModel:
         self._given = client
         self._own: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._window_tokens: int | None = None
+        self._calls = 0
+        self._is_retired = False
 
     def __repr__(self) -> str:
         return f"OpenAICompatibleModel({self._endpoint.shown!r}, {self._model!r})"
@@ -220,11 +223,23 @@ class OpenAICompatibleModel:
             known["json_schema"] = False
         return known
 
+    async def find_window(self) -> int | None:
+        """Return the window of the model, as far as its server tells it; it is asked until it has."""
+        if self._window_tokens is None:
+            self._window_tokens = (await self.describe(probe_schema=False))["window_tokens"]
+        return self._window_tokens
+
     async def close(self) -> None:
         """Close the connections, unless the client was given. A later `ask` opens new ones."""
         own, self._own = self._own, None
         if own is not None and self._loop is asyncio.get_running_loop():
             await own.aclose()
+
+    async def retire(self) -> None:
+        """Close the connections behind the calls that are under way, and behind each later one."""
+        self._is_retired = True
+        if not self._calls:
+            await self.close()
 
     def _client(self) -> httpx.AsyncClient:
         """Return the client to use. Connections belong to one event loop, so another loop gets another client."""
@@ -265,6 +280,7 @@ class OpenAICompatibleModel:
         ) as error:  # what httpx raises for proxies and certificates it cannot use
             reason = f"The proxy or certificate settings of the environment cannot be used ({type(error).__name__})."
             return ModelFailure(FailureKind.CONNECTION, reason)
+        self._calls += 1
         try:
             async with (
                 asyncio.timeout(timeout_s),
@@ -282,6 +298,10 @@ class OpenAICompatibleModel:
                 return _Received(response.status_code, lower, bytes(received))
         except (TimeoutError, OSError, UnicodeError, self._httpx.HTTPError, self._httpx.InvalidURL) as error:
             return self._explain_loss(error, timeout_s)
+        finally:
+            self._calls -= 1
+            if self._is_retired and not self._calls:
+                await self.close()
 
     def _explain_loss(self, error: Exception, timeout_s: float) -> ModelFailure:
         """Return why there is no response at all. The error's own words may hold the address, and with it a key."""

@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,11 @@ class LocalModel:
         """Ask the model one question; the first one loads it."""
         client = await self._start()
         return client if isinstance(client, ModelFailure) else await client.ask(request)
+
+    async def ask_aloud(self, request: ModelRequest, told: Callable[[str], None]) -> ModelReply | ModelFailure:
+        """Ask one question, and tell the words as they come."""
+        client = await self._start()
+        return client if isinstance(client, ModelFailure) else await client.ask_aloud(request, told)
 
     async def describe(self) -> dict[str, Any]:
         """Return what `OpenAICompatibleModel.describe` tells."""

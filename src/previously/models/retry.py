@@ -60,23 +60,23 @@ def decide_retry(failure: ModelFailure, calls_made: int, *, jitter: float) -> Wa
                 return GiveUp(
                     f"{failure.reason} It asks to be left alone for longer than {LONGEST_WAIT_S:.0f} seconds."
                 )
-            return Wait(min(LONGEST_WAIT_S, asked_s + _bounded(jitter)))
+            return Wait(min(LONGEST_WAIT_S, asked_s + _bound_jitter(jitter)))
         case FailureKind.RATE_LIMITED:
-            return Wait(_backoff_s(calls_made + 1, jitter))
+            return Wait(_compute_backoff_s(calls_made + 1, jitter))
         case FailureKind.TIMEOUT if calls_made >= 2:
             return GiveUp(f"{failure.reason} It hung twice.")
         case kind if kind in _TRANSIENT:
-            return Wait(_backoff_s(calls_made, jitter))
+            return Wait(_compute_backoff_s(calls_made, jitter))
         case _:
             return GiveUp(failure.reason)
 
 
-def _backoff_s(calls_made: int, jitter: float) -> float:
+def _compute_backoff_s(calls_made: int, jitter: float) -> float:
     longest = FIRST_BACKOFF_S * 2.0 ** max(0, min(calls_made, MAX_CALLS) - 1)
-    return longest * (0.5 + 0.5 * _bounded(jitter))
+    return longest * (0.5 + 0.5 * _bound_jitter(jitter))
 
 
-def _bounded(jitter: float) -> float:
+def _bound_jitter(jitter: float) -> float:
     return 0.0 if math.isnan(jitter) else min(1.0, max(0.0, jitter))
 
 

@@ -83,7 +83,7 @@ def find_counter(name: str) -> Counter:
         return estimate
     if is_path(wanted):
         return _load_file(_expand_home(wanted))
-    if encoding := _encoding(wanted):
+    if encoding := _find_encoding(wanted):
         return _load_openai(encoding)
     raise BadInput(f"tokenizer is {name[:80]!r}; it must be {KNOWN}.")
 
@@ -93,7 +93,7 @@ def is_known(name: str) -> bool:
     wanted = name.strip()
     if "\0" in wanted:
         return False
-    if wanted == "estimate" or is_path(wanted) or _encoding(wanted):
+    if wanted == "estimate" or is_path(wanted) or _find_encoding(wanted):
         return True
     from previously.core.calibration import find_estimate  # the only names that need it
 
@@ -105,7 +105,7 @@ def is_path(name: str) -> bool:
     return name.strip().endswith(".json")
 
 
-def _encoding(name: str) -> str | None:
+def _find_encoding(name: str) -> str | None:
     plain = name.removesuffix("_base")
     return plain if plain in _OPENAI else find_encoding(name)
 

@@ -45,7 +45,7 @@ def read_table(weights: Path, pieces: Path) -> WordTable | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     fits = rows.shape[1] == DIMENSIONS and len(rows) >= len(numbers)
-    return PieceTable(weights.stem, rows, numbers) if fits else None
+    return PieceTable(f"{weights.stem}, weighed", rows, numbers) if fits else None
 
 
 def _map_matrix(path: Path) -> PieceRows:

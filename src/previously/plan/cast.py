@@ -34,12 +34,7 @@ WITNESSED = "there is more that was witnessed"
 class CastPlan:
     """Looks at one branch of a story."""
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        look: Look,
-        presence: Callable[[], Presence],
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, look: Look, presence: Callable[[], Presence]) -> None:
         self._snapshot = snapshot
         self._look = look
         self._presence = presence

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
+from previously.core.fold_rules import Timeline
 from previously.core.marks import SPAN_SCOPE, STORY_SCOPE, Chapter, Mark, MarkKind
 from previously.core.path import OnPath, Span
 from previously.core.versions import Kind, LiveVersion, Status
@@ -19,7 +20,7 @@ from previously.folds.builtin.quotes import renumber_live
 from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, KINDS, PARTS, SHORT, TITLE, ChapterFold, find_ending
 from previously.folds.checks import RefusalKind
 from previously.folds.prompts.templates import render_message
-from previously.folds.recap import Due, NotDue, Timeline, find_first_position, skip_opening
+from previously.folds.recap import Due, NotDue, find_first_position, skip_opening
 from previously.folds.summary import parse_cuts, render_cuts
 from previously.folds.tiles import cut_note_tiles
 from previously.folds.update import UpdateFold
@@ -69,12 +70,7 @@ class ChapterPlan:
     """Looks at the closed chapters of one branch."""
 
     def __init__(
-        self,
-        reader: PlanReader,
-        recaps: RecapPlan,
-        ends: ChapterEnds,
-        marks: Sequence[Mark],
-        closed: Sequence[Chapter],
+        self, reader: PlanReader, recaps: RecapPlan, ends: ChapterEnds, marks: Sequence[Mark], closed: Sequence[Chapter]
     ) -> None:
         self._reader = reader
         self._look = reader.look
@@ -313,7 +309,7 @@ class ChapterPlan:
         assert chapter.last is not None, "it is closed"
         text = self._chapter_text(chapter)
         if text is None:
-            return NotDue(f"the recap of chapter {chapter.number} is awaited")
+            return NotDue(f"the summary of the whole waits for the recap of chapter {chapter.number}")
         run = self._reader.read_path(spine.reached + 1, chapter.last)
         there = self._reader.find_standing(Kind.BACKBONE, spine.scope, through=spine.ends[-1])
         stood = there if there and there != spine.live and there.span.last >= chapter.last else None

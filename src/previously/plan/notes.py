@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
+from previously.core.fold_rules import FoldRules, Timeline
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
 from previously.core.messages import Message
 from previously.core.path import OnPath, Span, find_position
@@ -21,7 +22,7 @@ from previously.folds.analysis import AnalysisFold
 from previously.folds.context import NoteContext
 from previously.folds.fold import Fold
 from previously.folds.prompts.templates import name_speaker, render_message
-from previously.folds.recap import FoldRules, Timeline, find_first_position, skip_opening
+from previously.folds.recap import find_first_position, skip_opening
 from previously.folds.scene import SceneFold
 from previously.folds.tiles import Tile
 from previously.lore.current_state import CurrentState
@@ -64,13 +65,7 @@ MOST_WAITING = 1_024
 class NotePlan:
     """Looks at one branch of a story."""
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        look: Look,
-        states: States,
-        presences: Presences,
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, look: Look, states: States, presences: Presences) -> None:
         self._snapshot = snapshot
         self._look = look
         self._rules = look.rules
@@ -118,11 +113,11 @@ class NotePlan:
         waiting = self._waiting(Kind.ANALYSIS) if seen.fragments else frozenset()
         steps: list[Step] = []
         for tile, item in zip(seen.fragments, seen.path, strict=False):
-            if not has_fragment(item) or not self._wanting(tile.note) or _key(seen, tile) in waiting:
+            if not has_fragment(item) or not self._wanting(tile.note) or _make_key(seen, tile) in waiting:
                 continue
             if len(steps) == MOST_TOGETHER:
                 break
-            asked = AnalysisFold((item.entry.message,), again=_stood_in(tile.note), first=item.position)
+            asked = AnalysisFold((item.entry.message,), again=_is_provisional(tile.note), first=item.position)
             if self._look.quotes:
                 steps.append(_step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT))
                 continue
@@ -137,12 +132,12 @@ class NotePlan:
         waiting = self._waiting(Kind.SCENE) if seen.scenes else frozenset()
         ends = set(find_scene_ends(self._snapshot, self._rules, seen.first))
         for tile in seen.scenes:
-            if not self._wanting(tile.note) or _key(seen, tile) in waiting:
+            if not self._wanting(tile.note) or _make_key(seen, tile) in waiting:
                 continue
             if self._rules.timeline is Timeline.RECAP and tile.span.last not in ends:
                 continue  # updates note what it did, and nobody asked for it
             run = seen.run(tile)
-            asked = SceneFold(delta=skip_opening(run), again=_stood_in(tile.note), first=find_first_position(run))
+            asked = SceneFold(delta=skip_opening(run), again=_is_provisional(tile.note), first=find_first_position(run))
             if not self._look.quotes:
                 asked = replace(asked, context=self._context(seen, tile, asked.delta, shared=shared))
             return _step(Kind.SCENE, seen, tile, asked, SCENE_OVER)
@@ -227,11 +222,11 @@ def _is_firm(state: Step | None) -> bool:
     return state is None or (isinstance(state.asked, Written) and state.asked.firm)
 
 
-def _key(seen: Walk, tile: Tile) -> bytes:
+def _make_key(seen: Walk, tile: Tile) -> bytes:
     return span_key(item.entry.digest for item in seen.run(tile))
 
 
-def _stood_in(note: Version | None) -> bool:
+def _is_provisional(note: Version | None) -> bool:
     return note is not None and note.made.status is Status.PROVISIONAL
 
 

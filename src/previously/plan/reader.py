@@ -6,12 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from previously.core.digests import span_key
+from previously.core.fold_rules import FoldRules, Timeline
 from previously.core.path import OnPath
 from previously.core.snapshot import Snapshot, read_run
 from previously.core.versions import REJECTED, TAKEN_BACK, Kind, LiveVersion, Status
 from previously.folds import amend
 from previously.folds.builtin.quotes import renumber_live
-from previously.folds.recap import FoldRules, NotDue, Timeline
+from previously.folds.recap import NotDue
 from previously.folds.summary import move_cuts
 from previously.memory.notes import find_stale
 from previously.plan.step import Look, Step

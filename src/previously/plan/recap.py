@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from previously.core.count_nouns import count_nouns
+from previously.core.fold_rules import FoldRules, Timeline
 from previously.core.marks import SPAN_SCOPE, Chapter, Stretch
 from previously.core.note import parse_note
 from previously.core.path import OnPath
@@ -30,7 +32,7 @@ from previously.folds.boundary import (
 )
 from previously.folds.builtin.quotes import renumber_live, renumber_quotes
 from previously.folds.combine import CombineFold
-from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, Timeline
+from previously.folds.recap import Due, NeedMore, NotDue
 from previously.folds.scene import parse_scene
 from previously.folds.summary import Gap, append_text, apply_updates
 from previously.folds.tiles import Tile, TileRules, cut_note_tiles, cut_scene_tiles, take_leading
@@ -209,7 +211,8 @@ class ChapterEnds:
         if newest is None or not closes_at_named_end(ends, len(newest.span), grown.through(last)):
             return None
         title = self.read_opening(current.first, open_since).title
-        return Boundary(last, title, f"a scene ended, {last - open_since + 1} messages after the chapter began")
+        messages = count_nouns(last - open_since + 1, "message")
+        return Boundary(last, title, f"a scene ended, {messages} after the chapter began")
 
     def would_cut(self, live: LiveVersion, step: Step | NotDue) -> bool:
         """Return whether a librarian's summary would lose its front, though it tells enough to be a chapter of its
@@ -252,7 +255,7 @@ class DerivedRecap:
         end."""
         first = live.span.last + 1 if live else stretch.first
         if first >= end:
-            return NotDue("everything is applied")
+            return NotDue("all that was noted is in the summary")
         run = self._snapshot.path(first, min(end, first + MOST_APPLIED) - 1)
         if self._rules.timeline is Timeline.LIBRARIAN:
             return self._applied(stretch, live, run, end, closing=closing)
@@ -270,16 +273,15 @@ class DerivedRecap:
             # A chapter can close behind what fits.
             done = [fragment for fragment in fragments if fragment.position <= application.through]
             application = apply_updates(
-                _that_fit(done, len(before), self._rules.summary_characters), run[0].position, 0
+                _take_fitting(done, len(before), self._rules.summary_characters), run[0].position, 0
             )
         count = application.through - run[0].position + 1
         if count <= 0 or (application.gap and not closing and count < FEWEST_APPLIED):
-            return NotDue(
-                _why(application.gap) if application.gap else f"the newest {held_back} fragments are not applied yet"
-            )
+            waits = f"the newest {held_back} fragments wait until others follow them"
+            return NotDue(_explain_gap(application.gap) if application.gap else waits)
         summary = summarize(self._rules, stretch, live, application)
         reason = APPLIED.format(len(application.applied), "s" if len(application.applied) != 1 else "")
-        written = Written(summary.text, LIBRARIAN, firm=_all_firm(tiles[:count]), carry=summary.carry)
+        written = Written(summary.text, LIBRARIAN, firm=_are_firm(tiles[:count]), carry=summary.carry)
         return self._step(stretch, live, run[:count], written, reason)
 
     def _told(
@@ -292,7 +294,7 @@ class DerivedRecap:
         tiles = cut_scene_tiles(run, notes, ends, TileRules(self._rules.scene_messages, before))
         scenes = take_leading([self._to_be_told(tile) for tile in tiles])
         if not scenes:
-            return NotDue(f"no scene is noted from message {run[0].position} on")
+            return NotDue(f"the scene from message {run[0].position} on is not noted yet")
         summaries = [
             renumber_quotes(parse_scene(tile.note.made.text).summary, tile.note.made, tile.span)
             for tile in scenes
@@ -305,7 +307,7 @@ class DerivedRecap:
         if target and count_words(text) > target * ROOM:
             asked = CombineFold.of([earlier, *summaries] if earlier else summaries, target)
             return Step(Kind.RECAP, stretch.scope, run[:count], live.version if live else None, asked, reason)
-        return self._step(stretch, live, run[:count], Written(text, SCENES, firm=_all_firm(scenes)), reason)
+        return self._step(stretch, live, run[:count], Written(text, SCENES, firm=_are_firm(scenes)), reason)
 
     def _to_be_told(self, tile: Tile) -> Tile:
         """Return a tile with its note, if that is not waited for."""
@@ -317,7 +319,7 @@ class DerivedRecap:
         return Step(Kind.RECAP, stretch.scope, run, live.version if live else None, written, reason)
 
 
-def _that_fit(fragments: Sequence[Fragment], characters: int, most: int) -> Sequence[Fragment]:
+def _take_fitting(fragments: Sequence[Fragment], characters: int, most: int) -> Sequence[Fragment]:
     """Return the first fragments, one at least, whose updates fit a summary that has so many characters already."""
     for at, fragment in enumerate(fragments):
         characters += len(fragment.analysis.summary_update) + 1 if fragment.analysis else 0
@@ -326,9 +328,9 @@ def _that_fit(fragments: Sequence[Fragment], characters: int, most: int) -> Sequ
     return fragments
 
 
-def _all_firm(tiles: Sequence[Tile]) -> bool:
+def _are_firm(tiles: Sequence[Tile]) -> bool:
     return all(tile.note.firm for tile in tiles if tile.note)
 
 
-def _why(gap: Gap) -> str:
+def _explain_gap(gap: Gap) -> str:
     return f"message {gap.position} stops the librarian's summary: {gap.reason}"

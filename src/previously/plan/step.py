@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from previously.core.digests import span_key
+from previously.core.fold_rules import FoldRules
 from previously.core.path import OnPath, Span
 from previously.core.versions import Kind, Version
 from previously.folds.fold import Fold
-from previously.folds.recap import FoldRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,7 @@ def take_over(version: Version, text: str, carry: str = "") -> Written:
     """Return the words of a version as they stand, for another place: whoever made them there made them here."""
     made = version.made
     return Written(
-        text,
-        made.made_by,
-        carry=carry,
-        model=made.model,
-        prompt_hash=made.prompt_hash,
-        unverified=made.unverified,
+        text, made.made_by, carry=carry, model=made.model, prompt_hash=made.prompt_hash, unverified=made.unverified
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from previously.core.fold_rules import FoldRules
 from previously.core.marks import SPAN_SCOPE
 from previously.core.path import OnPath, Span, find_opening
 from previously.core.people import NARRATORS, People
@@ -17,7 +18,7 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version, has_read
 from previously.folds.context import UpdateContext
 from previously.folds.prompts.templates import name_speaker, render_message
-from previously.folds.recap import AGAIN, FoldRules
+from previously.folds.recap import AGAIN
 from previously.folds.tiles import MissingNote, find_missing, find_newest
 from previously.folds.update import UPDATED, Part, UpdateFold
 from previously.lore.state import State
@@ -72,10 +73,10 @@ class UpdatePlan:
             bridge=bridge[0].entry.message if bridge else None,
             known=known,
             others=others,
-            threads=_threads(state, first, about),
+            threads=_choose_threads(state, first, about),
             state=lists["state"],
-            players=_players(state, run),
-            tellers=_tellers(state.people, run),
+            players=_list_players(state, run),
+            tellers=_list_tellers(state.people, run),
         )
         return self._fold(run, context, part, again=again)
 
@@ -175,7 +176,7 @@ class UpdatePlan:
         return frozenset(version.made.key for version in pending)
 
 
-def _threads(state: State, first: int, about: str) -> tuple[tuple[str, str], ...]:
+def _choose_threads(state: State, first: int, about: str) -> tuple[tuple[str, str], ...]:
     """Return the open threads that are shown: as many as there is room for, those that matter most."""
     still_open = [thread for thread in state.threads.threads if thread.opened < first]
     return tuple(
@@ -183,18 +184,18 @@ def _threads(state: State, first: int, about: str) -> tuple[tuple[str, str], ...
     )
 
 
-def _players(state: State, run: Sequence[OnPath]) -> tuple[str, ...]:
+def _list_players(state: State, run: Sequence[OnPath]) -> tuple[str, ...]:
     """Return the players who write in a run, each with their character where one is known."""
-    writers = [name for name, plays in _voices(state.people, run).items() if plays]
+    writers = [name for name, plays in _find_voices(state.people, run).items() if plays]
     known = {name: state.players.get(casefold(name)) for name in writers}
     return tuple(f"{name} (plays {plays.character})" if plays else name for name, plays in known.items())
 
 
-def _tellers(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:
-    return tuple(name for name, plays in _voices(people, run).items() if not plays)
+def _list_tellers(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:
+    return tuple(name for name, plays in _find_voices(people, run).items() if not plays)
 
 
-def _voices(people: People, run: Sequence[OnPath]) -> dict[str, bool]:
+def _find_voices(people: People, run: Sequence[OnPath]) -> dict[str, bool]:
     """Return who writes in a run, and whether as a user; whoever plays in the story at all is a player."""
     plays = {key for key, person in people.items() if person.plays}
     voices: dict[str, bool] = {}

@@ -17,15 +17,7 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import clean
-from previously.play.game import (
-    Character,
-    Completion,
-    Game,
-    GameChapter,
-    GameFault,
-    World,
-    find_game_faults,
-)
+from previously.play.game import Character, Completion, Game, GameChapter, GameFault, World, find_game_faults
 from previously.play.game_schema import FILES, LONGEST_TEXT, NAME_PATTERN, FieldKind, FileField
 
 SHIPPED = "the-drowned-bell"
@@ -79,11 +71,16 @@ def read_shipped_game(name: str = SHIPPED) -> Game:
 
 def write_new_game(folder: Path) -> list[str]:
     """Make a small game to start from; return the files. A directory that holds anything is left alone."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(f"{folder} is there already and not empty; choose another place.")
+    check_free(folder)
     with as_file(files("previously.play") / "games" / STARTER) as starter:
         shutil.copytree(starter, folder, dirs_exist_ok=True)
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.yaml"))
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a directory that holds anything."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(f"{folder} is there already and not empty; choose another place.")
 
 
 def _read_files(folder: Path, reading: _Reading) -> Game | None:
@@ -280,9 +277,7 @@ def _find_line(node: Any) -> int:
 
 
 def import_yaml() -> Any:
-    """Import the reader of YAML only when a game is read: memory needs none of it."""
-    try:
-        import yaml
-    except ImportError:
-        raise BadInput("Games need PyYAML: pip install 'previously[play]'.") from None
+    """Import the reader of YAML only when a game is read: the command line starts without it."""
+    import yaml
+
     return yaml

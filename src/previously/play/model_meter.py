@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
-from previously.models.client import Model
+from previously.models.client import Model, ask_aloud
 
 _CAST = re.compile(r"You keep the memory of one character in a story: (.*?)\. You are")
 
@@ -58,10 +58,7 @@ class MeteredModel:
         self._under_way += 1
         self.meter.most_at_once = max(self.meter.most_at_once, self._under_way)
         try:
-            aloud = getattr(self._model, "ask_aloud", None)
-            reply: ModelReply | ModelFailure = (
-                await aloud(request, told) if told and aloud else await self._model.ask(request)
-            )
+            reply = await (ask_aloud(self._model, request, told) if told else self._model.ask(request))
         finally:
             self._under_way -= 1
         if isinstance(reply, ModelFailure):

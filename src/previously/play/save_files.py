@@ -16,7 +16,7 @@ from previously.core.cast import MOST_FACTS
 from previously.core.errors import BadInput
 from previously.core.messages import Draft
 from previously.play.game import NARRATOR, Game
-from previously.play.game_files import import_yaml
+from previously.play.game_files import check_free, import_yaml
 from previously.play.progress import GameState
 from previously.play.session import GameSession
 from previously.play.turn import BEGINS, make_draft
@@ -71,11 +71,7 @@ async def write_save(session: GameSession, folder: Path) -> list[str]:
         if person.name in known:
             knowledge = known[person.name]
             facts = [fact.text for fact in knowledge.facts]
-            files[f"memory/{stem}.yaml"] = {
-                "character": person.name,
-                "summary": knowledge.summary,
-                "key_facts": facts,
-            }
+            files[f"memory/{stem}.yaml"] = {"character": person.name, "summary": knowledge.summary, "key_facts": facts}
     for name, value in files.items():
         _write_yaml(folder / name, value)
     return sorted(files)
@@ -221,12 +217,6 @@ def _read_summaries(folder: Path) -> list[str]:
         return []
     listed = _expect(_read_yaml(folder / "summaries.yaml") or [], list, "summaries.yaml", "a list")
     return [str(_expect(one, dict, "summaries.yaml", "fields").get("summary") or "").strip() for one in listed]
-
-
-def check_free(folder: Path) -> None:
-    """Refuse a directory that holds anything."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(f"{folder} is there already and not empty; choose another place.")
 
 
 def _read_yaml(path: Path) -> Any:

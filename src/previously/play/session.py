@@ -18,12 +18,7 @@ from previously.core.model_io import ModelRequest
 from previously.core.path import OnPath
 from previously.folds.prompts.templates import Template, parse_template
 from previously.models.client import Model
-from previously.play.agents import (
-    PLACEHOLDERS,
-    make_character_question,
-    make_model_request,
-    make_narrator_question,
-)
+from previously.play.agents import PLACEHOLDERS, make_character_question, make_model_request, make_narrator_question
 from previously.play.events import ChapterOver, Said, Tell, ignore_event
 from previously.play.game import NARRATOR, Game
 from previously.play.model_meter import MeteredModel

@@ -119,6 +119,12 @@ class Outline:
         timed = np.flatnonzero(days)
         return int(days[timed[-1]]) if len(timed) else None
 
+    @property
+    def short_size(self) -> float:
+        """Return the tokens, about, of a message that a quarter of the others are no longer than."""
+        sizes = self.records["size"][self.where[self.known]]
+        return float(np.percentile(sizes, 25)) if len(sizes) else 0.0
+
     def speaking(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of these names that speak on the path, sorted."""
         asked = sorted({name for name in names if name})

@@ -17,21 +17,27 @@ cost is bounded, however long the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from previously.core.errors import BadInput
 from previously.core.patterns import lazy_pattern
 from previously.core.scripts import casefold
 from previously.recall.index import make_speaker_key
+from previously.text.language import find_language
 from previously.text.names import NOBODY, is_title
-from previously.text.stopwords import list_filler_words, list_stop_words
+from previously.text.sentences import split_sentences
+from previously.text.stems import stem
+from previously.text.stopwords import list_filler_words, list_small_words, list_stop_words
 from previously.text.times import DaySpan, find_days
 from previously.text.words import WORD, casefold_word, is_spaceless, make_key, read_terms
 
 LONGEST_QUERY = 16_000
 """Characters of a question that are read: of a longer one the front and the end, half each."""
+
+MOST_QUESTIONS = 4
+"""Questions of one message that are asked each by itself: each takes as long as a search."""
 
 MOST_TERMS = 128
 """Distinct terms looked up; of more, the first and the last are taken, where people say what they want."""
@@ -47,7 +53,10 @@ _YOUR_WORDS = lazy_pattern(
     r"explain(?:ed)?)\b",
     re.I,
 )
-_QUESTION = lazy_pattern(r"[?？]")
+_QUESTION = lazy_pattern(r"[?？؟]")
+_CALLED = lazy_pattern(r"^\W*[^\W\d_a-z]\w+(?: [^\W\d_a-z]\w+)?\s*,|,\s*[^\W\d_a-z]\w+(?=,|\W*$)", re.M)
+"""Words with a capital that are set off from a question, at its front, inside or at its end, as a name is that is
+called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,11 @@ class Query:
     speakers: tuple[str, ...]
     """The people whose words are meant, by their full names."""
     days: tuple[DaySpan, ...]
+    aside: frozenset[str] = frozenset()
+    """Terms that only stand beside what is asked: in sentences around the question, or in a name that is called."""
+    asks: bool = True
+    translated: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """For each term that a dictionary gave, the word it stands for; "" where that word holds sentences together."""
 
     @property
     def empty(self) -> bool:
@@ -99,12 +113,63 @@ def understand(
     sought = [] if whose else [mention for mention in mentions if not mention.addressed]
     rest = remove_mentions(text, called if whose else mentions)
     said = read_terms(rest)
+    small = _small_words_of(rest)
+    asked_for = read_terms(_keep_questions(rest)).terms
     return Query(
-        terms=_few(said.terms),
-        words=tuple(dict.fromkeys((word, _term_of(word)) for word in _few(said.content))),
+        terms=_few([term for term in said.terms if term not in small]),
+        words=tuple(dict.fromkeys((word, _term_of(word)) for word in _few(said.content) if word.lower() not in small)),
         speakers=whose or tuple(dict.fromkeys(name for mention in sought for name in mention.names)),
         days=find_days(text, today),
+        aside=frozenset(said.terms) - frozenset(asked_for),
+        asks=asks(text),
     )
+
+
+def asks(text: str) -> bool:
+    """Return whether a text asks anything."""
+    return _QUESTION.search(text) is not None
+
+
+def join_question(before: str, question: str) -> tuple[str, bool]:
+    """Return a question of a few words together with the sentence before it, which it is about ("Where is it?"), and
+    whether it asks for something itself: "And then?" does not, and only says that the story goes on."""
+    said = split_sentences(clip_query(before))
+    joined = f"{said[-1]}\n{question}" if said else question
+    return joined, bool(read_terms(question).content)
+
+
+def split_questions(text: str) -> list[str]:
+    """Return a text cut behind each of its questions, so that every one is asked by itself, with what leads up to it; a
+    text with one question or none stays whole. What follows the last question is part of it."""
+    parts: list[str] = []
+    begun: list[str] = []
+    for sentence in split_sentences(clip_query(text)):
+        begun.append(sentence)
+        if asks(sentence) and len(parts) < MOST_QUESTIONS - 1 and read_terms(sentence).content:
+            parts.append(" ".join(begun))
+            begun = []
+    if begun and not (asks(" ".join(begun)) or not parts):
+        parts[-1] += " " + " ".join(begun)
+    elif begun:
+        parts.append(" ".join(begun))
+    return parts if len(parts) > 1 else [text]
+
+
+def _keep_questions(text: str) -> str:
+    """Return what asks of a text: the sentences that end in a question, without names that are called; all of a text
+    that has none."""
+    asking = [sentence for sentence in split_sentences(text) if _QUESTION.search(sentence)] or [text]
+    return "\n".join(_CALLED.sub(" ", sentence) for sentence in asking)
+
+
+def _small_words_of(text: str) -> frozenset[str]:
+    """Return the words that hold a sentence together in the language of the text, where that is not English: a story
+    may be told in another, in which "hat" and "die" are words like any other."""
+    language = find_language(text)
+    if language in ("", "English"):
+        return frozenset()
+    words = list_small_words().get(language, frozenset())
+    return frozenset(casefold_word(word) for word in words) | {stem(casefold_word(word)) for word in words}
 
 
 def _few(texts: Sequence[str]) -> tuple[str, ...]:

@@ -20,11 +20,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
+from previously.recall.bridge import WordBook, bridge_query
 from previously.recall.index import (
     EVERYONE,
     POSTING,
@@ -33,7 +35,7 @@ from previously.recall.index import (
     make_witness_term,
 )
 from previously.recall.outline import Mask, Outline, PathEntries, make_mask, make_outline
-from previously.recall.query import Query, clip_query, find_named, understand
+from previously.recall.query import Query, clip_query, find_named, split_questions, understand
 from previously.recall.rank import (
     WEIGHTS,
     Hit,
@@ -67,6 +69,13 @@ class StoryIndex(Protocol):
         """Return the names that speak in the story."""
 
 
+class PointingNotes(Protocol):
+    """Notes that say from which messages they come."""
+
+    def find_places(self, query: Query) -> Mapping[int, float]:
+        """Return the positions that notes about a question name, each with a score."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """An answer: how the text was understood, the path it was asked of, and the hits, best first."""
@@ -89,20 +98,48 @@ def find(
     allowed: Collection[int] | None = None,
     excluded: Collection[int] = (),
     until: int | None = None,
+    notes: PointingNotes | None = None,
     most: int = MOST_HITS,
+    books: Sequence[WordBook] = (),
 ) -> SearchResult:
     """Return the best hits for a text. `asker` and `asked` are who asks whom ("I" and "you"); `today` is the day it is
     asked on, else that of the newest message. Only what `witness` was there for, only `allowed` positions and only
-    those before `until` have a part in it; `excluded` ones (already in the view) are known, but no hits."""
+    those before `until` have a part in it; `excluded` ones (already in the view) are known, but no hits. `notes` are
+    what this reader knows, `books` dictionaries for a question in another language than the story."""
     outline = read_outline(index, path, witness=witness, allowed=allowed, until=until)
-    query = understand(
-        text,
-        speakers=outline.speaking(find_named(clip_query(text), tuple(index.speakers()))),
-        asker=asker,
-        asked=asked,
-        today=outline.newest_day if today is None else today,
-    )
-    return SearchResult(query, outline, search(index, outline, query, table, excluded=excluded, most=most))
+    speakers = outline.speaking(find_named(clip_query(text), tuple(index.speakers())))
+    today = outline.newest_day if today is None else today
+
+    def ask(part: str) -> Query:
+        query = understand(part, speakers=speakers, asker=asker, asked=asked, today=today)
+        return bridge_query(part, query, partial(find_heard, index, outline), books)
+
+    found = [
+        search(index, outline, one, table, noted=notes.find_places(one) if notes else {}, excluded=excluded, most=most)
+        for one in map(ask, split_questions(text))
+    ]
+    return SearchResult(ask(text), outline, merge_hits(found, most))
+
+
+def find_heard(index: StoryIndex, outline: Outline, terms: Collection[str]) -> Collection[str]:
+    """Return those of the terms that a reader of the path has heard."""
+    return place_postings(index.postings(terms), outline).keys()
+
+
+def merge_hits(found: Sequence[Sequence[Hit]], most: int = MOST_HITS) -> list[Hit]:
+    """Return the hits of several questions as one list, best first. The best of each score alike, so each has its share
+    of what is taken; "And what do you think?" tells less than the others, and its hits count for less."""
+    if len(found) == 1:
+        return list(found[0])
+    tells = [max((hit.why.tells for hit in hits), default=0.0) for hits in found]
+    best: dict[int, Hit] = {}
+    for hits, own in zip(found, tells, strict=True):
+        share = own / max(tells) if any(tells) else 1.0
+        for hit in hits:
+            score = round(hit.score * share, 5)
+            if hit.position not in best or score > best[hit.position].score:
+                best[hit.position] = replace(hit, score=score)
+    return sorted(best.values(), key=lambda hit: (-hit.score, -hit.position))[:most]
 
 
 def read_outline(
@@ -127,22 +164,25 @@ def search(
     query: Query,
     table: WordTable | None = None,
     *,
+    noted: Mapping[int, float] = {},
     excluded: Collection[int] = (),
     most: int = MOST_HITS,
     weights: Weights = WEIGHTS,
 ) -> list[Hit]:
-    """Return the best hits of a path for a query, best first; none for an empty query."""
+    """Return the best hits of a path for a query, best first; none for an empty query. `noted` are positions that lines
+    of memory about it name, with what these score."""
     if query.empty or not outline.messages:
         return []
     postings = place_postings(index.postings(query.lookups), outline)
-    words = score_words(query.terms, postings, outline)
+    words = score_words(query.terms, postings, outline, query.aside)
     wanted = make_query_vector(query, words, table, outline.messages)
-    positions = choose_candidates(query, outline, words)
+    positions = choose_candidates(query, outline, words, noted)
     entries: list[int] = outline.entries.ids[positions].tolist()
     vectors = read_rows(entries, index.vectors(entries) if wanted is not None else {})
     return rank(
-        query, outline, words, postings, positions, vectors, wanted, excluded=excluded, most=most, weights=weights
-    )
+        query, outline, words, postings, positions, vectors, wanted, noted=noted, excluded=excluded, most=most,
+        weights=weights,
+    )  # fmt: skip
 
 
 def _witnessed(index: StoryIndex, path: PathEntries, witness: str) -> Mask:
@@ -172,8 +212,13 @@ class EmptyIndex:
 class Prices:
     """The price of taking a hit besides its room."""
 
-    dearer: float = 0.15
+    dearer: float = 0.3
     """Score that a message needs in addition each time it takes twice the room."""
+    from_tokens: float = 50.0
+    """Up to this length a message is as cheap as any: short ones say less, and are no bargain. Where messages are long,
+    as in a novel, that is the length that a quarter of them do not reach."""
+    head_tokens: float = 8.0
+    """Tokens that place, day and speaker take, about."""
     free_share: float = 0.1
     """Up to this share of the budget a session is given what it asks for."""
     session: float = 2.0
@@ -216,7 +261,10 @@ def choose_hits(
     if budget <= 0:
         return []
     open_hits = [hit for hit in hits if hit.position in costs and hit.position not in excluded]
-    worth = {hit.position: hit.score - prices.dearer * math.log2(max(costs[hit.position], 1e-3)) for hit in open_hits}
+    cheap = max(prices.from_tokens, outline.short_size + prices.head_tokens) if open_hits else prices.from_tokens
+    worth = {
+        hit.position: hit.score - prices.dearer * math.log2(max(costs[hit.position] / cheap, 1.0)) for hit in open_hits
+    }
     session = {hit.position: outline.session_at(hit.position) for hit in open_hits}
     given: dict[int, float] = {}
 

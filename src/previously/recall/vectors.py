@@ -12,6 +12,7 @@ text without a known word has none, and is like nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol, TypeAlias
@@ -60,20 +61,33 @@ def scale_to_unit(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.where(norms == 0, 1, norms), np.float32)
 
 
-def measure_likeness(vectors: Packed, wanted: Floats, sampled: Rows) -> Floats:
-    """Return the cosine of each packed vector with the wanted one, after what the `sampled` rows have in common has
-    been taken out of both. A zero vector is like nothing."""
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Packed vectors made ready to be compared with several others: what the sampled ones have in common is taken out
+    of each comparison. A zero vector is like nothing."""
+
+    rows: Floats
+    scales: Floats
+    """The factor that makes a cosine of each product."""
+    common: Floats
+
+    def measure_likeness(self, wanted: Floats) -> Floats:
+        """Return the cosine of each vector with the wanted one, without what is common."""
+        wanted = scale_to_unit(wanted - float(wanted @ self.common) * self.common)
+        # Not by matrix product: that wakes the threads of a linear algebra library, which costs more than it saves.
+        return np.asarray(np.einsum("ij,j->i", self.rows, wanted) * self.scales, np.float32)
+
+
+def compare_vectors(vectors: Packed, sampled: Rows) -> Compared:
+    """Return these vectors ready to be compared; the `sampled` rows tell what all have in common."""
     rows = vectors.astype(np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     norms[norms == 0] = np.inf
     common = scale_to_unit(np.asarray((rows[sampled] / norms[sampled, None]).sum(axis=0), np.float32))
-    wanted = scale_to_unit(wanted - float(wanted @ common) * common)
-    # Not by matrix product: that wakes the threads of a linear algebra library, which costs more than it saves here.
     along = np.einsum("ij,j->i", rows, common) / norms
-    alike = np.einsum("ij,j->i", rows, wanted) / norms
     # Taking the common part out of a unit vector leaves this length.
     left = np.sqrt(np.maximum(1.0 - along * along, 1e-6))
-    return np.asarray(alike / left, np.float32)
+    return Compared(rows, np.asarray(1.0 / (norms * left), np.float32), common)
 
 
 def read_rows(entries: Sequence[int], vectors: Mapping[int, bytes]) -> Packed:
@@ -94,12 +108,27 @@ _LONGEST_SPLIT = 24
 """Letters split at a time: splitting takes the square of them, and pieces are hardly ever longer than eight."""
 
 
+_COMMON = 1e-3
+"""A piece that makes up this part of all text weighs half (the constant that smooth inverse frequency is known by)."""
+
+_SAMPLED = 16
+"""Every so-many-th piece tells what all have in common: to read all of them would take longer than a question."""
+
+
 class PieceTable:
     """A `WordTable` over word pieces: the vector of a word is the sum of those of its pieces, so that a rare word,
-    which has several, weighs more than a common one."""
+    which has several, weighs more than a common one.
+
+    What all pieces have in common is taken out of each. Pieces are numbered from the commonest on, so a piece's number
+    tells how common it is (Zipf's law), and common ones weigh less.
+    """
 
     def __init__(self, name: str, rows: PieceRows, pieces: Mapping[str, int]) -> None:
         self.name = name
+        numbers = np.arange(len(rows), dtype=np.float32)
+        share = 1.0 / (numbers + 3.0) / np.log(len(rows) + 2.0)
+        self._weights = np.asarray(_COMMON / (_COMMON + share), np.float32)
+        self._middle = rows[::_SAMPLED].astype(np.float32).mean(axis=0) if len(rows) else np.zeros(rows.shape[1])
         self._rows = rows
         self._pieces = pieces
         self._split = lru_cache(maxsize=65_536)(self._split_anew)
@@ -111,8 +140,8 @@ class PieceTable:
     def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:
         """Return the sum of the words' vectors, each times its weight."""
         split = [self._split(word) for word in words]
-        numbers = [number for pieces in split for number in pieces]
-        rows = self._rows[numbers].astype(np.float32) if numbers else np.zeros((0, self.dimensions), np.float32)
+        numbers: list[int] = [number for pieces in split for number in pieces]
+        rows = (self._rows[numbers].astype(np.float32) - self._middle) * self._weights[numbers, None]
         if weights is None:
             return np.asarray(rows.sum(axis=0), np.float32)
         each = [weight for pieces, weight in zip(split, weights, strict=True) for _ in pieces]

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from previously.core.align import KnownEntry
+from previously.core.continuation import LINK
 from previously.core.digests import match_key
 from previously.core.messages import Message, Role
 from previously.core.path import Put
@@ -31,11 +32,14 @@ from previously.recognition.undo_postprocessing import (
     undo_postprocessing,
 )
 
-USER, CHAT, MEMORY_MARK = "client_user", "client_chat", "memory_mark"
-"""The names under which a story's header says whose conversation it is, by what id the client knows it, and which
-letters its recalled memory is marked with."""
+USER, CHAT, MEMORY_MARK, WRITING = "client_user", "client_chat", "memory_mark", "writing"
+"""The names under which a story's header says whose conversation it is, by what id the client knows it, which letters
+its recalled memory is marked with, and how its model is asked to write on."""
 
-OWN_FIELDS = frozenset({USER, CHAT, MEMORY_MARK})
+BOOKS = "imported_books"
+"""The name under which it says which books came with its file, and what each of them said then."""
+
+OWN_FIELDS = frozenset({USER, CHAT, MEMORY_MARK, WRITING, BOOKS, LINK})
 """The fields of a header that are ours; the rest is of the file that the story came from."""
 
 MOST_LOOKED_UP = 24

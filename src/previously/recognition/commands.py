@@ -31,6 +31,7 @@ COMMANDS = {
     "chapter": "TITLE: close the chapter here",
     "leave": "NAME: who is not there from now on",
     "enter": "NAME: who is there again",
+    "continue": "STORY: let this chat go on from another story; without one, which it goes on from",
     "help": "this list",
 }
 """Each with what it does."""
@@ -43,6 +44,16 @@ _NEAR = 80
 most texts have none."""
 
 _COMMAND = lazy_pattern(rf"{_NAMED}(//|!!)\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
+_MISTYPED = lazy_pattern(rf"{_NAMED}(//|!!)([a-z]{{2,12}})(?:[ \t]+(.*))?\s*")
+"""One line with a small word right behind the sign: who writes prose there begins with a capital, or leaves a space."""
+
+_LONG_NAME = 7
+"""Letters of a command from which two slips are forgiven: of shorter ones two make other words ("state", "start")."""
+
+_SHORT_NAME = 4
+"""Letters of a command up to which only its own may stand there, in another order or twice: "pain" is no slip for
+"pin"."""
+
 _TOLD = lazy_pattern(rf"(?<![^\s`])//(?=(?:{'|'.join(COMMANDS)})\b)")
 _ANSWER = lazy_pattern(rf"{_NAMED}{re.escape(MARK)}")
 
@@ -55,6 +66,8 @@ class Command:
     argument: str = ""
     mark: str = "//"
     """The sign it was given with."""
+    meant: str = ""
+    """Of a word that is no command, the command that it is like."""
 
     def tell(self, words: str) -> str:
         """Return an answer that names commands as this one was given: a client that keeps slashes to itself would
@@ -72,15 +85,46 @@ def parse_command(text: str) -> Command | None:
     return Command(match.group(2).lower(), (match.group(3) or "").strip(), match.group(1))
 
 
+def parse_mistyped(text: str) -> Command | None:
+    """Return the command that a text was meant to be, one or two slips away from it; None if nobody can tell."""
+    if "//" not in text[:_NEAR] and "!!" not in text[:_NEAR]:
+        return None
+    match = _MISTYPED.fullmatch(text)
+    if match is None or match[2] in COMMANDS:
+        return None
+    meant = next((name for name in COMMANDS if _is_slip(match[2], name)), "")
+    return Command(match[2], (match[3] or "").strip(), match[1], meant) if meant else None
+
+
+def _is_slip(word: str, name: str) -> bool:
+    if word[0] != name[0] or (len(name) <= _SHORT_NAME and set(word) != set(name)):
+        return False
+    return _count_slips(word, name) <= (2 if len(name) >= _LONG_NAME else 1)
+
+
+def _count_slips(word: str, name: str) -> int:
+    """Return how many letters are wrong, missing, too many, or changed places with their neighbour."""
+    earlier: list[int] = []
+    before = list(range(len(name) + 1))
+    for row, letter in enumerate(word, 1):
+        now = [row]
+        for column, other in enumerate(name, 1):
+            now.append(min(before[column] + 1, now[-1] + 1, before[column - 1] + (letter != other)))
+            if row > 1 and column > 1 and (word[row - 2], letter) == (other, name[column - 2]):
+                now[-1] = min(now[-1], earlier[column - 2] + 1)
+        earlier, before = before, now
+    return before[-1]
+
+
 def find_command_messages(messages: Sequence[Message]) -> frozenset[int]:
     """Return which messages of a list are commands or answers to one. What looks like an answer is one only behind a
     command, or where a trimmed list begins: a story may well begin a line with that mark."""
     ours: set[int] = set()
     after_command = True
-    for at, message in enumerate(messages):
-        if message.role is Role.SYSTEM:
-            continue
-        if message.role is Role.USER and parse_command(message.text) is not None:
+    said = [(at, message) for at, message in enumerate(messages) if message.role is not Role.SYSTEM]
+    for number, (at, message) in enumerate(said, 1):
+        following = said[number][1] if number < len(said) else None
+        if message.role is Role.USER and _is_command(message.text, following):
             ours.add(at)
             after_command = True
             continue
@@ -88,6 +132,14 @@ def find_command_messages(messages: Sequence[Message]) -> frozenset[int]:
             ours.add(at)
         after_command = False
     return frozenset(ours)
+
+
+def _is_command(text: str, following: Message | None) -> bool:
+    """Return whether a user's text is a command. A mistyped one is if it is asked now or had an answer of ours: else it
+    was told to the model, and is part of the story."""
+    if parse_command(text) is not None:
+        return True
+    return (following is None or _is_answer(following.text)) and parse_mistyped(text) is not None
 
 
 def _is_answer(text: str) -> bool:

@@ -86,7 +86,7 @@ def undo_postprocessing(heard: ClientList, keys: PathKeys) -> list[ClientMessage
     if heard.is_single:
         return _split_single_list(heard, keys)
     merged, pieces = heard.is_merged, list[ClientMessage]()
-    matches = [keys.find(piece.message, _roles(piece.message) if merged else ()) for piece in heard.body]
+    matches = [keys.find(piece.message, _list_roles(piece.message) if merged else ()) for piece in heard.body]
     joined = [merged and hit is None and _may_be_joined(piece) for piece, hit in zip(heard.body, matches, strict=True)]
     left = keys.without(hit for hit in matches[:-1] if hit) if any(joined) else keys  # the last may be said anew
     for at, (piece, hit) in enumerate(zip(heard.body, matches, strict=True)):
@@ -134,7 +134,11 @@ def _split_joined(piece: ClientMessage, keys: PathKeys, *, last: bool) -> list[C
     brackets; behind all others in the newest message it is new; where the path has one more of the role it is an edit
     of that; elsewhere it was added to its neighbour."""
     role, messages = piece.message.role, list[Message]()
-    runs = [(run, hit) for run, hit in _runs(piece.message, keys) if hit or not (_NOTE.fullmatch(run) or is_nudge(run))]
+    runs = [
+        (run, hit)
+        for run, hit in _split_runs(piece.message, keys)
+        if hit or not (_NOTE.fullmatch(run) or is_nudge(run))
+    ]
     if not _is_proven(runs, keys, last=last):
         return [piece]
     ends = max(at for at, (_, hit) in enumerate(runs) if hit)
@@ -157,11 +161,11 @@ def _is_proven(runs: Sequence[tuple[str, Message | None]], keys: PathKeys, *, la
     return any(len(hit.text) >= LONG_TEXT for hit in hits) or (last and keys.is_last(runs[0][1]))
 
 
-def _roles(message: Message) -> Sequence[Role]:
+def _list_roles(message: Message) -> Sequence[Role]:
     return _WAS_SYSTEM if message.role is Role.USER else ()
 
 
-def _role_of(text: str, role: Role, names: ChatNames | None) -> Role:
+def _find_role(text: str, role: Role, names: ChatNames | None) -> Role:
     """Return who says a text that begins with a name; without names, or without one of them, the role it came with."""
     name = strip_name(text, names.all)[0] if names else None
     if names is None or name is None:
@@ -169,7 +173,9 @@ def _role_of(text: str, role: Role, names: ChatNames | None) -> Role:
     return Role.USER if name == names.user else Role.ASSISTANT
 
 
-def _runs(message: Message, keys: PathKeys, names: ChatNames | None = None) -> Iterator[tuple[str, Message | None]]:
+def _split_runs(
+    message: Message, keys: PathKeys, names: ChatNames | None = None
+) -> Iterator[tuple[str, Message | None]]:
     """Yield the text in runs of paragraphs, each with what it is on the path; what lies between is one run. `names`:
     each message begins with its speaker's."""
     paragraphs = message.text.split("\n\n")
@@ -179,8 +185,8 @@ def _runs(message: Message, keys: PathKeys, names: ChatNames | None = None) -> I
         for end in range(ends[at] if keys and tried_characters < MOST_TRIED_CHARACTERS else at, at, -1):
             run = "\n\n".join(paragraphs[at:end])
             tried_characters += len(run) + 200
-            tried = Message(_role_of(run, message.role, names), (Text(run),))
-            hit = keys.find(tried, _roles(tried)) if run.strip() else None
+            tried = Message(_find_role(run, message.role, names), (Text(run),))
+            hit = keys.find(tried, _list_roles(tried)) if run.strip() else None
             if hit:
                 if begun < at:
                     yield "\n\n".join(paragraphs[begun:at]), None
@@ -220,7 +226,7 @@ def _split_single_list(heard: ClientList, keys: PathKeys) -> list[ClientMessage]
     piece = heard.body[0]
     history = replace(piece.message, parts=(Text(split_single_text(piece.message.text)[1]),))
     messages: list[Message] = []
-    for run, hit in _runs(history, keys, heard.names):
+    for run, hit in _split_runs(history, keys, heard.names):
         if hit:
             messages.append(hit)
         else:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
+from previously.core.exact_names import check_new_name, is_storable, show_name
 from previously.core.json_values import clean
 from previously.runtime.clock import time_at
 from previously.runtime.whole_stories import Backup, NameTaken, Whole, WholeStories
@@ -329,7 +330,7 @@ class CopiedStories(ABC):
         story that is here already, the same, is left alone. Another of the same name is refused (`BadInput`), or with
         `replace` kept under another name. If anything is refused, nothing is written."""
         if name is not None:
-            check_name(name)
+            check_new_name("A story", name)
         target = self._whole()
         async with self._file_at(Path(path)) as source:
             chosen = await choose_stories(source, stories)
@@ -377,12 +378,13 @@ class CopiedStories(ABC):
         """Take in the story of such a file, under its own name or another. The same story again changes nothing;
         another one of that name is refused."""
         if name is not None:
-            check_name(name)
+            check_new_name("A story", name)
         target, watch = self._whole(), CopyWatch([], 1, None)
         with Spool() as spool:
             about = await watch.during(asyncio.to_thread(read_story_lines, Path(path), spool))
             new = name or about.story
-            check_name(new)
+            if not is_storable(new):
+                raise BadInput(f"{path}: a story cannot be called {show_name(new)!r}: give it another name.")
             if new in {info.name for info in await target.all()}:
                 if await _find_digest(target, new, watch) != about.digest:
                     raise NameTaken(f"{target.place} has another story named {new!r}: give this one another name.")
@@ -395,9 +397,3 @@ class CopiedStories(ABC):
                 fault = f"{problem.__cause__.what} {problem.__cause__.why}"
                 raise BadInput(f"{path}: the rows do not make a story: {fault}.") from None
         return Copied(new, about.messages, about.digest, Outcome.RESTORED)
-
-
-def check_name(name: str) -> None:
-    """Refuse what cannot be the name of a story."""
-    if not name.strip() or clean(name)[1]:
-        raise BadInput("A story needs a name, of characters that can be stored.")

@@ -7,20 +7,21 @@ included.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput
+from previously.core.exact_names import check_new_name
+from previously.core.fact_book import explain_taken, parse_shared
 from previously.core.json_values import clean, clean_json
 from previously.runtime.clock import time_at
 from previously.storage.store import Store, StoryKey
-from previously.storage.tables.books import Book, BookInfo
+from previously.storage.tables import Tables
+from previously.storage.tables.books import Book, BookInfo, explain_no_book
 
 if TYPE_CHECKING:
     from previously.lore.books import LoreBook
     from previously.lore.entry import KeyedEntry
-
-LONGEST_NAME = 200
-"""Characters of a book's name: file names have no more."""
 
 
 class Books:
@@ -31,7 +32,8 @@ class Books:
 
     async def keep_book(self, name: str, given: object) -> LoreBook:
         """Keep a book under a name, in place of the one of that name: a parsed World Info file, the book of a character
-        card, or a list of `{"name", "type", "keywords", "content"}`.
+        card, or a list of `{"name", "type", "keywords", "content"}`. `changes` says what is otherwise than before. A
+        shared memory of that name is not written over.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -43,13 +45,47 @@ class Books:
         from previously.lore.books import parse_book
 
         name = " ".join(clean(name)[0].split())
-        if not name or len(name) > LONGEST_NAME:
-            raise BadInput(f"A book needs a name of 1 to {LONGEST_NAME} characters.")
+        check_new_name("A book", name)
         given, _ = clean_json(given)
         book = parse_book(given, name)
-        kept = Book(name, json.dumps(given, ensure_ascii=False), time_at())
-        await self._store.write(StoryKey(self._owner, 0), lambda tables: tables.books.keep(self._owner, kept))
-        return book
+        body = json.dumps(given, ensure_ascii=False)
+
+        def keep(tables: Tables) -> LoreBook:
+            from previously.lore.book_changes import compare_books
+
+            before = tables.books.get(self._owner, name)
+            if before and before.body == body:
+                return book
+            if before and parse_shared(before.body, name):
+                raise BadInput(explain_taken(name))
+            tables.books.keep(self._owner, Book(name, body, time_at()))
+            return replace(book, changes=tuple(compare_books(json.loads(before.body), given, name))) if before else book
+
+        return await self._store.write(StoryKey(self._owner, 0), keep)
+
+    async def edit_book(self, name: str, entry: str, /, **fields: object) -> KeyedEntry:
+        """Set fields of one entry of a book, by its name or uid, and return it; nothing else in the book changes.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     _ = memory.keep_book("lethen", [{"name": "Grim", "keywords": ["Grim"], "content": "A barkeeper."}])
+        ...     memory.edit_book("lethen", "Grim", content="A retired barkeeper.").content
+        'A retired barkeeper.'
+        """
+        from previously.lore.book_changes import change_book
+
+        values, _ = clean_json(fields)
+        assert isinstance(values, dict)
+
+        def edit(tables: Tables) -> KeyedEntry:
+            kept = tables.books.get(self._owner, name)
+            if kept is None:
+                raise BadInput(explain_no_book(name))
+            changed, edited = change_book(json.loads(kept.body), name, entry, values)
+            tables.books.keep(self._owner, Book(name, json.dumps(changed, ensure_ascii=False), time_at()))
+            return edited
+
+        return await self._store.write(StoryKey(self._owner, 0), edit)
 
     async def books(self) -> list[BookInfo]:
         """Return every book, by name.

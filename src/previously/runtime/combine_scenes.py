@@ -61,7 +61,7 @@ class Combining:
             raise BadInput(f"A summary of {words} words is not possible; give 1 to {MOST_WORDS:,}, or 0 for no bound.")
         asked = CombineFold.of([scene.summary for scene in scenes], words)
         reply = await self._writer.write(asked)
-        entries, left = _merged(scenes)
+        entries, left = _merge_entries(scenes)
         attempts = sum((attempt.cost for attempt in reply.attempts), reply.cost)
         return Combined(
             Scene(reply.text, entries, join_scenes(scenes).signals),
@@ -74,7 +74,7 @@ class Combining:
         )
 
 
-def _merged(scenes: Sequence[Scene]) -> tuple[tuple[Described, ...], tuple[str, ...]]:
+def _merge_entries(scenes: Sequence[Scene]) -> tuple[tuple[Described, ...], tuple[str, ...]]:
     from previously.core.note import LoreItem
     from previously.core.scene import Described
     from previously.lore.merge import merge_items

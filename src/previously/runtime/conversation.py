@@ -120,14 +120,14 @@ async def compact(
             output_characters=rules.output_characters,
         )
         reply = await writer.write(note)
-        brief = _within(reply.text, plan.brief_tokens, counter)
+        brief = _cut_to_cap(reply.text, plan.brief_tokens, counter)
     after = compose_conversation(said, plan, brief)
     proved = prove(said, after, plan, rules, counter, brief)
     if isinstance(proved, Disproved):
         return _as_it_was(whole, proved.reason, size, earlier)
     return Compacted(
         FOLDED,
-        _told(len(plan.head), sum(map(len, plan.pruned.values())), proved, rules.budget_tokens),
+        _describe_fold(len(plan.head), sum(map(len, plan.pruned.values())), proved, rules.budget_tokens),
         after.messages,
         tuple(None if at is None else whole.origin[at] for at in after.origin),
         proved.before_tokens,
@@ -150,7 +150,7 @@ def _as_it_was(whole: Mended, reason: str, tokens: int, brief_at: int | None) ->
     )
 
 
-def _told(folded: int, pruned: int, proved: Proved, budget: int | None) -> str:
+def _describe_fold(folded: int, pruned: int, proved: Proved, budget: int | None) -> str:
     deeds = [f"{folded} message{'s are' if folded > 1 else ' is'} a brief now"] if folded else []
     deeds += [f"{pruned} tool output{'s were' if pruned > 1 else ' was'} left out"] if pruned else []
     done = f"{' and '.join(deeds)}: {proved.before_tokens:,} tokens became {proved.after_tokens:,}."
@@ -162,7 +162,7 @@ def _told(folded: int, pruned: int, proved: Proved, budget: int | None) -> str:
     )
 
 
-def _within(brief: str, most_tokens: int, counter: Counter) -> str:
+def _cut_to_cap(brief: str, most_tokens: int, counter: Counter) -> str:
     """Return the brief under its cap as this counter counts: what writes it can only estimate."""
     room = most_tokens
     while counter.tokens(brief) > most_tokens and room > 0:
@@ -228,7 +228,7 @@ async def fold_conversation_async(
     check_model(model)
     given = messages if isinstance(messages, Conversation) else parse_conversation(messages)
     counter = find_counter(tokenizer)
-    dialect = _dialect(to)
+    dialect = _parse_dialect(to)
     if dialect not in (None, given.dialect):
         given = put_system_first(given)
     beside = [given.beside, *render_beside(system, tools)]
@@ -237,11 +237,11 @@ async def fold_conversation_async(
         sum(counter.tokens(text) for text in beside if text),
         tail_turns,
         tail_tokens,
-        brief_tokens=_brief_cap(brief_tokens, None if model is None and writer is None else model_window),
+        brief_tokens=_compute_brief_cap(brief_tokens, None if model is None and writer is None else model_window),
         output_characters=output_characters,
     )
     pinned = [*given.pins, *(given.led + pin for pin in read_pins(pins, len(given.drafts) - given.led))]
-    brief_at = _earlier_brief(given.messages, earlier if earlier is not None else given.earlier)
+    brief_at = _find_earlier_brief(given.messages, earlier if earlier is not None else given.earlier)
     if writer is None:
         writer = ModelWriter(model, load_prompts(), window_tokens=model_window) if model else BuiltinWriter()
     done = await compact(given.messages, rules, counter, writer, brief_at=brief_at, pins=pinned)
@@ -265,21 +265,21 @@ async def fold_conversation_async(
     )
 
 
-def _brief_cap(given: int | None, window: int | None) -> int:
+def _compute_brief_cap(given: int | None, window: int | None) -> int:
     """Return the tokens of a brief: what was asked for, as long as the model that is to read it again has room for
     it."""
     wanted = given or MOST_BRIEF_TOKENS
     return wanted if window is None else min(wanted, max(1, window // WINDOWS_OF_A_BRIEF))
 
 
-def _dialect(name: str | None) -> Dialect | None:
+def _parse_dialect(name: str | None) -> Dialect | None:
     try:
         return None if name is None else Dialect(name)
     except ValueError:
         raise BadInput(f"There is no dialect named {name!r}; use one of {', '.join(Dialect)}.") from None
 
 
-def _earlier_brief(messages: Sequence[Message], earlier: object) -> int | None:
+def _find_earlier_brief(messages: Sequence[Message], earlier: object) -> int | None:
     """Return the place of the brief that an earlier fold wrote: it is known by what that fold said, never by its
     words."""
     digest = earlier.get("brief") if isinstance(earlier, Mapping) else None
@@ -296,14 +296,14 @@ def check_numbers(**numbers: object) -> None:
     """Refuse what is no whole number; None is one that was not given."""
     for name, given in numbers.items():
         if given is not None and not _is_number(given):
-            raise BadInput(f"`{name}` is a whole number, not {_shown(given)}.")
+            raise BadInput(f"`{name}` is a whole number, not {_shorten_given(given)}.")
 
 
 def check_model(model: object) -> None:
-    """Refuse what cannot be asked."""
+    """Raise `BadInput` if this is no object that can be asked."""
     if model is not None and not (callable(getattr(model, "ask", None)) and not isinstance(model, type)):
         raise BadInput(
-            f"`model` is an object that can be asked, such as an OpenAICompatibleModel, not {_shown(model)}."
+            f"`model` is an object that can be asked, such as an OpenAICompatibleModel, not {_shorten_given(model)}."
         )
 
 
@@ -312,9 +312,9 @@ def render_beside(system: object, tools: object) -> list[str]:
     if isinstance(system, str) or system is None:
         texts = [system or ""]
     elif isinstance(system, Sequence) and all(isinstance(block, Mapping) for block in system):
-        texts = [_block_text(block) for block in system]
+        texts = [_read_block_text(block) for block in system]
     else:
-        raise BadInput(f"`system` is text or a list of text blocks, not {_shown(system)}.")
+        raise BadInput(f"`system` is text or a list of text blocks, not {_shorten_given(system)}.")
     if tools is None:
         return texts
     if (
@@ -322,7 +322,7 @@ def render_beside(system: object, tools: object) -> list[str]:
         or not isinstance(tools, Sequence)
         or not all(isinstance(tool, Mapping) for tool in tools)
     ):
-        raise BadInput(f"`tools` is a list of objects, not {_shown(tools)}.")
+        raise BadInput(f"`tools` is a list of objects, not {_shorten_given(tools)}.")
     return [*texts, *(str(tool) for tool in tools)]
 
 
@@ -330,11 +330,11 @@ def read_pins(pins: object, length: int) -> list[int]:
     """Return the positions of pins, from the front."""
     pins = () if pins is None else pins
     if isinstance(pins, str) or not isinstance(pins, Iterable):
-        raise BadInput(f"`pins` are positions of messages, as [0, 3], not {_shown(pins)}.")
+        raise BadInput(f"`pins` are positions of messages, as [0, 3], not {_shorten_given(pins)}.")
     places = list(pins)
     for pin in places:
         if not _is_number(pin):
-            raise BadInput(f"A pin is the position of a message, not {_shown(pin)}.")
+            raise BadInput(f"A pin is the position of a message, not {_shorten_given(pin)}.")
         if not -length <= pin < length:
             raise BadInput(f"There is no message {pin}; the conversation has {length}.")
     return [pin % length for pin in places]
@@ -344,11 +344,11 @@ def _is_number(given: object) -> bool:
     return isinstance(given, int) and not isinstance(given, bool)
 
 
-def _block_text(block: Mapping[str, Any]) -> str:
+def _read_block_text(block: Mapping[str, Any]) -> str:
     text = block.get("text")
     return text if isinstance(text, str) else json.dumps(dict(block), ensure_ascii=False, default=str)
 
 
-def _shown(given: object) -> str:
+def _shorten_given(given: object) -> str:
     text = ascii(given)
     return text if len(text) <= 60 else f"{text[:60]}..."

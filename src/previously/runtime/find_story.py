@@ -14,6 +14,7 @@ from previously.core.digests import match_key
 from previously.core.errors import BadInput
 from previously.core.messages import Role
 from previously.core.path import OnPath
+from previously.lore.entry import CONTINUE, NORMAL, REGENERATE, SWIPE
 from previously.recognition.choose_story import (
     CHAT,
     MEMORY_MARK,
@@ -65,6 +66,14 @@ class ClientPlace:
     replaced: int | None = None
     """The reply that was taken off the path because another is asked for."""
     created: bool = False
+
+    @property
+    def triggers(self) -> frozenset[str]:
+        """The kinds of answers that are asked for, as entries of lore name them. Whether a client swipes or has an
+        answer written anew cannot be told apart."""
+        if self.ask is Ask.CONTINUE:
+            return frozenset({CONTINUE})
+        return frozenset({NORMAL}) if self.replaced is None else frozenset({SWIPE, REGENERATE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +181,7 @@ class StoryFinder:
         users = [item.position for item in newest if item.entry.message.role is Role.USER]
         turn = [item for item in newest if users and item.position >= users[-1]]
         first = turn[0].position if turn else snapshot.messages
-        return self._match(request, snapshot, name, list(map(_known, turn)), first)
+        return self._match(request, snapshot, name, list(map(_make_known, turn)), first)
 
     def _match_story(self, tables: Tables, request: ClientRequest, key: StoryKey, name: str) -> BranchMatch:
         """Return the branch of a story that the list belongs to: the active one if nothing would leave it, else the one
@@ -195,7 +204,7 @@ class StoryFinder:
         tail = find_tail(request.client_list, hash_body(request.client_list), last)
         if tail is None or snapshot.head != last.head:
             return None
-        known = list(map(_known, snapshot.path(tail.first, snapshot.messages - 1)))
+        known = list(map(_make_known, snapshot.path(tail.first, snapshot.messages - 1)))
         match = self._match(request, snapshot, name, known, tail.first, tail.start)
         return replace(match, candidate=match.candidate.behind(tail))
 
@@ -241,6 +250,6 @@ def _hash_spoken(client_list: ClientList) -> list[int]:
     return select_spoken(client_list, hash_body(client_list))
 
 
-def _known(item: OnPath) -> KnownEntry:
+def _make_known(item: OnPath) -> KnownEntry:
     entry = item.entry
     return KnownEntry(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)

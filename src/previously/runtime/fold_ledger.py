@@ -36,7 +36,7 @@ OUTDATED = "a note it was put together from was made anew"
 
 
 class FoldLedger(Protocol):
-    """Reads the active branch of one story, and keeps what is folded."""
+    """Reads one branch of a story, and keeps what is folded."""
 
     @property
     def key(self) -> StoryKey: ...
@@ -81,10 +81,12 @@ async def renew_lease(ledger: FoldLedger) -> AsyncIterator[None]:
 
 
 class StoryLedger:
-    """A story in a store."""
+    """The ledger of folds of a story in a store."""
 
-    def __init__(self, store: Store, key: StoryKey) -> None:
+    def __init__(self, store: Store, key: StoryKey, branch: str | None = None) -> None:
+        """Fold a branch, the active one if None."""
         self.key = key
+        self._branch = branch
         self.presences: Presences = find_known_reader(store, key).presences
         self._store = store
         self._holder = uuid4().hex
@@ -108,11 +110,11 @@ class StoryLedger:
         await self._store.write(self.key, lambda tables: tables.stories.give_lease(self.key, LEASE, self._holder))
 
     async def read(self, work: Callable[[Snapshot], T]) -> T:
-        return await self._store.read(self.key.owner, lambda tables: work(tables.snapshot(self.key)))
+        return await self._store.read(self.key.owner, lambda tables: work(tables.snapshot(self.key, self._branch)))
 
     async def close_chapter(self, boundary: Boundary) -> None:
         mark = _make_mark(0, boundary)
-        await self._write(lambda tables: tables.marks.add(self.key, tables.branch(self.key, None), mark, ()))
+        await self._write(lambda tables: tables.marks.add(self.key, tables.branch(self.key, self._branch), mark, ()))
 
     async def keep(self, outcome: FoldOutcome) -> Sequence[Version]:
         def write(tables: Tables) -> Sequence[Version]:
@@ -122,7 +124,7 @@ class StoryLedger:
             if kept and outcome.lost and kept[0].made.at != outcome.own.at:
                 tables.versions.commit(self.key, outcome.lost)
             if _has_notes(kept):
-                for version in find_outdated_states(tables.snapshot(self.key), outcome.own.span.first):
+                for version in find_outdated_states(tables.snapshot(self.key, self._branch), outcome.own.span.first):
                     tables.versions.set_status(self.key, version, Status.UNDONE, OUTDATED)
             return kept
 

@@ -13,12 +13,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+from previously.core.fold_rules import FoldRules
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Cost, Kind, Status, Version
 from previously.folds.boundary import Boundary
 from previously.folds.checks import Refused
 from previously.folds.fold import Amends, Fold
-from previously.folds.recap import FoldRules, NotDue
+from previously.folds.recap import NotDue
 from previously.memory.state import States
 from previously.plan.due import Prepared, find_cast_due, find_due, prepare
 from previously.plan.notes import plan_analyses
@@ -220,9 +221,10 @@ async def fold(
     once: bool = False,
     progress: Progress | None = None,
     fresh: bool = False,
+    branch: str | None = None,
 ) -> FoldReport:
-    """Fold all that is due on the active branch, oldest first. `fresh` takes no answer that was kept."""
-    loop = _Loop(StoryLedger(store, key), writer, rules, fresh=fresh)
+    """Fold all that is due on a branch, the active one if None, oldest first. `fresh` takes no answer that was kept."""
+    loop = _Loop(StoryLedger(store, key, branch), writer, rules, fresh=fresh)
     return await loop.run(pressed, once=once, progress=progress)
 
 
@@ -240,15 +242,16 @@ async def plan_folds(
     pressed: Pressed,
     anew: bool = False,
     once: bool = False,
+    hear: Callable[[Fold], None] | None = None,
 ) -> FoldReport:
     """Return the folds that `fold` would make now, with what each would read; with `anew`, if nothing were folded yet;
-    with `once` the next alone."""
+    with `once` the next alone. `hear` is told each question."""
     ledger = PlannedLedger(store, key, anew=anew)
 
     async def pressed_from_the_start() -> bool:
         return not ledger.is_begun and await pressed()  # a view of what is only planned cannot be had
 
-    loop = _Loop(ledger, RehearsalWriter(writer), replace(rules, review=False))
+    loop = _Loop(ledger, RehearsalWriter(writer, hear), replace(rules, review=False))
     report = await loop.run(pressed_from_the_start, once=once, progress=None)
     return replace(report, folds=tuple(replace(done, status=PLANNED) for done in report.folds))
 
@@ -282,11 +285,7 @@ async def _check(reply: MemoryReply, asked: Fold) -> MemoryReply:
         return replace(reply, text="", status=refused, reason=verdict.reason, attempts=(*reply.attempts, attempt))
     written = await BuiltinWriter().write(asked)
     return replace(
-        written,
-        status=Status.PROVISIONAL,
-        reason=verdict.reason,
-        attempts=(*reply.attempts, attempt),
-        cost=Cost(),
+        written, status=Status.PROVISIONAL, reason=verdict.reason, attempts=(*reply.attempts, attempt), cost=Cost()
     )
 
 

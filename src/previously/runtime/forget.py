@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from previously.core.deed import Deed, DeedKind
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
 from previously.core.marks import MarkKind
 from previously.core.path import Span, Splice, Splices, find_position
 from previously.runtime.backup import CopiedStories
 from previously.runtime.clock import time_at
+from previously.runtime.note_deed import add_deed
 from previously.runtime.retry import retry_when_moved
 from previously.runtime.whole_stories import Whole, WholeStories
 from previously.storage.copy import THIS_FILE
@@ -29,7 +31,7 @@ from previously.storage.tables import Tables
 Wanted = Traces | str
 """Messages by their traces; a story by the time it was begun."""
 
-Deed = Callable[[Store, WholeStories, Wanted], Awaitable[bool]]
+BackupWork = Callable[[Store, WholeStories, Wanted], Awaitable[bool]]
 
 HELD_BY_HAND = frozenset(
     {MarkKind.RECAP, MarkKind.CHAPTER_RECAP, MarkKind.BACKBONE, MarkKind.PIN}
@@ -57,6 +59,8 @@ class ToForget:
     """Files that held the story when they were made and cannot be opened now."""
     copies: tuple[str, ...]
     """The same story under other names here, restored or set aside. They stay."""
+    continued_by: tuple[str, ...] = ()
+    """The stories that continue it. They stay, without the memory that they had from here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +97,12 @@ class ForgettableStories(CopiedStories):
         """Return what `forget` would destroy."""
         info, span, entries = await self._asked_for(story, first, last)
         wanted = await self._wanted(info, span, entries)
-        held, missing = await self._in_backups(info.name, wanted, _holds)
+        held, missing = await self._in_backups(info.name, wanted, _is_held)
         copies = await self._copies(info.name)
+        later = await self._store.read(self._owner, lambda tables: _list_continuing(tables, info.key))
         if span is None:
             versions = await self._count_versions(info.key)
-            return ToForget(story, None, info.active.messages, 0, versions, 0, held, missing, copies)
+            return ToForget(story, None, info.active.messages, 0, versions, 0, held, missing, copies, later)
 
         def count(tables: Tables) -> tuple[int, int]:
             snapshot = tables.snapshot(info.key, info.active.name)
@@ -106,7 +111,7 @@ class ForgettableStories(CopiedStories):
 
         texts, marks = await self._store.read(self._owner, count)
         others = max(0, len(entries) - len(span))
-        return ToForget(story, span, len(span), others, texts, marks, held, missing, copies)
+        return ToForget(story, span, len(span), others, texts, marks, held, missing, copies, later)
 
     async def forget(
         self, story: str, first: int | None = None, last: int | None = None, *, backups: bool = True
@@ -116,7 +121,7 @@ class ForgettableStories(CopiedStories):
         interrupted can then be asked for again. There is no way back."""
         info, span, entries = await self._asked_for(story, first, last)
         wanted = await self._wanted(info, span, entries)
-        done, still_in = await self._in_backups(info.name, wanted, _forget_in if backups else _holds)
+        done, still_in = await self._in_backups(info.name, wanted, _forget_in if backups else _is_held)
         if not backups:
             done, still_in = (), (*done, *still_in)
         if span is None:
@@ -129,6 +134,9 @@ class ForgettableStories(CopiedStories):
         said = {item.entry.message.text for item in path}
         forgotten = await self._store.forget_entries(info.key, entries)
         await take_off(self._store, info.key, entries, said)
+        told = f"message {span.first}" if len(span) == 1 else f"messages {span.first} to {span.last}"
+        deed = Deed(DeedKind.FORGOT, what=told)
+        await self._store.write(info.key, lambda tables: add_deed(tables, info.key, deed))
         others = max(0, forgotten.entries - len(span))
         return Destroyed(story, len(span), others, forgotten.versions, done, still_in, forgotten.cleared)
 
@@ -162,7 +170,9 @@ class ForgettableStories(CopiedStories):
         whole = self._whole()
         return tuple(other for _, other in await whole.begun_at(await whole.begun(name)) if other != name)
 
-    async def _in_backups(self, story: str, wanted: Wanted, deed: Deed) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    async def _in_backups(
+        self, story: str, wanted: Wanted, work: BackupWork
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Do it in every backup: the files in which there was something to do and it was done, and those in which it
         could not be."""
         done, failed = list[str](), list[str]()
@@ -172,9 +182,9 @@ class ForgettableStories(CopiedStories):
             try:
                 if not await asyncio.to_thread(Path(made.path).is_file):
                     raise StoreProblem(f"{made.path} is not there.")
-                async with self._backup_at(Path(made.path), to_change=deed is _forget_in) as (store, whole):
-                    is_there = await deed(store, whole, wanted)
-                    noted = await _note_anew(whole) if is_there and deed is _forget_in else None
+                async with self._backup_at(Path(made.path), to_change=work is _forget_in) as (store, whole):
+                    is_there = await work(store, whole, wanted)
+                    noted = await _note_anew(whole) if is_there and work is _forget_in else None
                 if noted is not None:
                     await self._whole().note_again(replace(made, stories=noted))
                 if is_there:
@@ -185,7 +195,12 @@ class ForgettableStories(CopiedStories):
         return tuple(done), tuple(failed)
 
 
-async def _holds(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
+def _list_continuing(tables: Tables, key: StoryKey) -> tuple[str, ...]:
+    stories = tables.forgetting.continuing(key)
+    return tuple(info.name for info in tables.stories.all(key.owner) if info.key.story in stories)
+
+
+async def _is_held(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
     """Return whether a backup holds it."""
     if isinstance(wanted, str):
         return bool(await whole.begun_at(wanted))

@@ -9,8 +9,7 @@ from __future__ import annotations
 from secrets import token_urlsafe
 
 from previously.core.errors import BadInput
-from previously.core.json_values import clean
-from previously.core.patterns import lazy_pattern
+from previously.core.exact_names import check_new_name
 from previously.runtime.clock import time_at
 from previously.storage.store import Store, StoryKey
 from previously.storage.tables.keys import ENDING, KEY_PREFIX, NOBODY, AccessKey, hash_key
@@ -19,13 +18,9 @@ LOCAL_OWNER = "local"
 """The owner of the stories on a person's own machine."""
 
 KEY_BYTES = 32
-LONGEST_NAME = 200
-"""Characters of a name or an owner: more is a slip, and would not fit every index."""
 
 NO_STORY = StoryKey(NOBODY, 0)
 """Keys are nobody's, and in no story."""
-
-_CONTROLS = lazy_pattern(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Keys:
@@ -36,7 +31,7 @@ class Keys:
     async def add_key(self, name: str, *, owner: str = LOCAL_OWNER) -> tuple[str, AccessKey]:
         """A new key that opens the owner's stories, and what is kept of it. It is said here and never again. `BadInput`
         if there is one of that name."""
-        _check("A key", name)
+        check_new_name("A key", name)
         check_owner(owner)
         key = KEY_PREFIX + token_urlsafe(KEY_BYTES)
         kept = AccessKey(name, owner, hash_key(key), key[-ENDING:], time_at())
@@ -58,11 +53,6 @@ class Keys:
 
 def check_owner(owner: str) -> None:
     """Refuse what cannot be an owner."""
-    _check("An owner", owner)
+    check_new_name("An owner", owner)
     if owner == NOBODY:
         raise BadInput(f"{NOBODY!r} is nobody; choose another owner.")
-
-
-def _check(what: str, name: str) -> None:
-    if not name.strip() or clean(name)[1] or _CONTROLS.search(name) or len(name) > LONGEST_NAME:
-        raise BadInput(f"{what} needs a name of 1 to {LONGEST_NAME} characters, none of them a control character.")

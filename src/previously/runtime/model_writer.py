@@ -279,13 +279,7 @@ class ModelWriter:
         return Attempt(reason, text, cost, self._model.name, template.hash)
 
     async def _without(
-        self,
-        asked: Fold,
-        reason: str,
-        attempts: tuple[Attempt, ...],
-        spent: Cost = NOTHING,
-        *,
-        for_good: bool = False,
+        self, asked: Fold, reason: str, attempts: tuple[Attempt, ...], spent: Cost = NOTHING, *, for_good: bool = False
     ) -> MemoryReply:
         """Return the built-in writer's text; for good, when the model has twice had nothing to say that could be
         kept."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role
+from previously.core.note import NotedLine
 from previously.core.path import OnPath, Span
 from previously.core.snapshot import Snapshot, read_run
 from previously.core.tokens import Counter
@@ -23,9 +25,11 @@ from previously.view.reader import Reader
 from previously.view.turn import Recalled, render_text
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
-    from previously.recall.outline import Outline, PathEntries
+    from previously.recall.note_lines import NotedLines
+    from previously.recall.outline import Outline
+    from previously.recall.query import Query
     from previously.recall.rank import Hit, Why
-    from previously.recall.search import Quoted, SearchResult, StoryIndex
+    from previously.recall.search import Quoted, SearchResult
     from previously.recall.vectors import WordTable
 
 TOP = 10
@@ -51,7 +55,18 @@ LONG_QUERY = 15
 """A passage must hold a fifth of the terms that it was looked up by, but need not hold more than a fifth of these."""
 
 FEW_WORDS = 4
-"""A message with fewer words is looked up together with the one before it."""
+"""A question with fewer words is looked up together with the end of the message before it."""
+
+TELLS_FOR_A_QUESTION, TELLS_FOR_A_TURN = 0.85, 1.7
+"""The least that the words of a passage tell (`Why.tells`) before anything is recalled: a rare word of the story, where
+something is asked; two, where nothing is. Small talk then recalls something in one turn of ten, and questions in 95 of
+100; with 0.75 one turn of eight did."""
+
+FEW_ALONE = 8
+"""A passage with fewer words is shown with what it replies to: "Under the third step." says nothing alone."""
+
+BESIDE_SHARE = 0.9
+"""The part of a passage that its neighbours are worth: they are taken after it, and before what hardly fits."""
 
 MOST_WORDS_TOLD = 6
 """Words that a reason names of those a passage was found by: a line of them."""
@@ -81,6 +96,11 @@ class SearchHit:
     highlights: tuple[tuple[int, int], ...]
     """The places of these in its text: starts and ends."""
     hidden: bool
+    story: str = ""
+    """The story it is in, where that is one that came before."""
+    only_alike: bool = False
+    """True where it holds no word of the query, and neither its speaker nor its day led to it: it is merely the nearest
+    in meaning, be it by what was noted of it."""
 
 
 def compute_recall_ceiling(share_tokens: int) -> int:
@@ -88,11 +108,17 @@ def compute_recall_ceiling(share_tokens: int) -> int:
     return max(share_tokens, min(BEYOND_SHARE * share_tokens, MOST_BEYOND_TOKENS))
 
 
-async def catch_up(store: Store, key: StoryKey, most: int | None = None) -> int:
-    """Index what was written since, all of it or so many messages at most; return how many wait."""
+async def catch_up(
+    store: Store, key: StoryKey, most: int | None = None, progress: Callable[[int, int], None] | None = None
+) -> int:
+    """Index what was written since, all of it or so many messages at most; return how many wait. `progress` is told how
+    many of those that waited after the first batch are done."""
     table = _load_word_table()
     waiting = await store.index(key, table, most=most) if most else await store.index(key, table)
+    total = waiting
     while waiting and not most:
+        if progress:
+            progress(total - waiting, total)
         waiting = await store.index(key, table)
     return waiting
 
@@ -124,23 +150,76 @@ def search(
     *,
     dated: bool,
     least_share: float = 0.0,
+    beside: Sequence[str] = (),
 ) -> list[SearchHit]:
     """Return the best hits for a query, best first; with a budget and no `top`, as many as it holds. With
-    `least_share`, only those that hold enough of its words and score at least that part of the best."""
+    `least_share`, only those that hold enough of its words and score at least that part of the best. `beside` are other
+    words for the same, each looked up with a share of its own."""
     if top is not None and top < 1:
         raise BadInput(f"A search for {top} messages finds none; give a positive number.")
     if top is None:
         top = TOP if budget_tokens is None else MOST_FOUND
     most = MOST_FOUND if budget_tokens or reader.name else min(top, MOST_FOUND)
-    result = _find(*moment.recall(), query, allowed=list_allowed(reader), most=most)
+    result = _find(moment, query, reader, most=most)
     result.query.checked()
-    found = _choose_worth(result, least_share) if least_share else result.hits
+    if beside:
+        result = _join_found(result, [_find(moment, line, reader, most=most) for line in beside], most)
+    found = choose_worth(result, least_share) if least_share else result.hits
     hits = [(hit, _read_at(moment.snapshot, hit.position)) for hit in found]
     hits = [(hit, item) for hit, item in hits if reader.witnessed(item)]
     costs = {hit.position: _count_line(_render_line(item, dated=dated), counter) for hit, item in hits}
     if budget_tokens is not None:
         hits = _choose_within(hits, budget_tokens, costs, result.outline)
     return [_make_hit(hit, item, costs[hit.position]) for hit, item in hits[:top]]
+
+
+def search_all(
+    moment: StoryMoment,
+    query: str,
+    top: int | None,
+    budget_tokens: int | None,
+    reader: Reader,
+    counter: Counter,
+    *,
+    dated: bool,
+    least_share: float = 0.0,
+    beside: Sequence[str] = (),
+) -> list[SearchHit]:
+    """Return the same from a story and those it continues; in each, only what the reader witnessed there."""
+    find = partial(search, counter=counter, dated=dated, least_share=least_share, beside=beside)
+    hits = find(moment, query, top, budget_tokens, moment.find_reader(reader))
+    before = list_earlier(moment, reader)
+    if not before:
+        return hits
+    for earlier, there in before:
+        found = find(earlier, query, top, budget_tokens, there)
+        hits += [replace(hit, story=earlier.name) for hit in found]
+    hits.sort(key=lambda hit: -hit.score)
+    chosen: list[SearchHit] = []
+    left = budget_tokens
+    for hit in hits:
+        if hit.score >= least_share * hits[0].score and (left is None or hit.tokens <= left):
+            left = None if left is None else left - hit.tokens
+            chosen.append(hit)
+    return chosen[: top or (TOP if budget_tokens is None else MOST_FOUND)]
+
+
+def list_earlier(moment: StoryMoment, reader: Reader) -> list[tuple[StoryMoment, Reader]]:
+    """Return the stories that a story continues, the newest first, each with what the reader may know of there.
+    Whoever was not there has nothing from there; who was told of it there was not either."""
+    listed: list[tuple[StoryMoment, Reader]] = []
+    earlier = moment.find_earlier()
+    while earlier is not None:
+        if not reader.name or earlier.read_presence().has(reader.name):
+            listed.append((earlier, earlier.find_reader(reader)))
+        earlier = earlier.find_earlier()
+    return listed
+
+
+def list_keys(moment: StoryMoment) -> list[StoryKey]:
+    """Return the story, and those it continues."""
+    earlier = moment.find_earlier()
+    return [moment.key, *(list_keys(earlier) if earlier else ())]
 
 
 def recall_for_turn(
@@ -155,22 +234,34 @@ def recall_for_turn(
     dated: bool,
 ) -> list[Recalled]:
     """Return what is found again for a turn, the best first, within a budget: nothing of what the reader has seen
-    anyway, and nothing from `until` on. Only what they have seen decides what is looked for."""
+    anyway, nothing from `until` on, and nothing for small talk. Only what they have seen decides what is looked for."""
+    from previously.recall.query import asks, join_question
+
     if budget_tokens <= 0:
         return []
     earlier = [item.entry.message for item in seen if item.position < turn.position]
     message = turn.entry.message
-    text = message.text
-    if len(text.split()) < FEW_WORDS and earlier:
-        text = f"{earlier[-1].text}\n{text}"
+    text, asking = message.text, asks(message.text)
+    if len(text.split()) < FEW_WORDS and asking and earlier:
+        text, asking = join_question(earlier[-1].text, text)
     asked = next((other.speaker for other in reversed(earlier) if other.speaker not in (None, message.speaker)), None)
     excluded = {item.position for item in seen}
     result = _find(
-        *moment.recall(), text, asker=message.speaker, asked=asked, allowed=list_allowed(reader), excluded=excluded,
-        until=until, most=MOST_FOR_A_VIEW,
-    )  # fmt: skip
-    hits = _choose_worth(result, WORTH_SHOWING)
+        moment, text, reader, asker=message.speaker, asked=asked, excluded=excluded, until=until, most=MOST_FOR_A_VIEW
+    )
+    hits = choose_worth(result, WORTH_SHOWING)
+    if not tells_enough(result.query, hits, asked=asking):
+        return []
+    allowed = list_allowed(reader)
     items = {hit.position: _read_at(moment.snapshot, hit.position) for hit in hits}
+    around = {
+        beside: hit
+        for hit in reversed(hits)
+        for beside in _list_around(items[hit.position])
+        if 0 <= beside < until and beside not in items and (allowed is None or beside in allowed)
+    }
+    items |= {beside: _read_at(moment.snapshot, beside) for beside in around}
+    hits += [_pass_on(hit, beside) for beside, hit in around.items()]
     hits = [hit for hit in hits if _may_be_shown(items[hit.position], reader)]
     quoted = {position: _quote(item, dated=dated) for position, item in items.items()}
     return _make_passages(hits, quoted, budget_tokens, counter, result.outline, excluded)
@@ -185,30 +276,81 @@ def read_recalled(
     return [replace(passage, text=_render_line(item, dated=dated)) for passage, item in shown]
 
 
-def _choose_worth(result: SearchResult, least_share: float) -> list[Hit]:
+def _list_around(item: OnPath) -> list[int]:
+    """Return the positions without which a message says little: the one that a short one replies to, and the one that
+    answers a question."""
+    from previously.recall.query import asks
+
+    text = _read_text(item)
+    before = [item.position - 1] if len(text.split()) < FEW_ALONE else []
+    return [*before, item.position + 1] if asks(text) else before
+
+
+def _pass_on(hit: Hit, beside: int) -> Hit:
+    """Return the hit of a message that is shown for the sake of another, and is worth a little less."""
+    from previously.recall.rank import Hit, Why
+
+    score = round(BESIDE_SHARE * hit.score, 5)
+    return Hit(beside, score, Why((), 0.0, 0.0, score, 0.0, 0.0, 0.0))
+
+
+def choose_worth(result: SearchResult, least_share: float) -> list[Hit]:
+    """Return the hits that score enough and hold enough of the question's words, or that a note about it names."""
     best = result.hits[0].score if result.hits else 0.0
     fewest = max(1, min(len(result.query.terms), LONG_QUERY) // 5)
-    return [hit for hit in result.hits if hit.score >= least_share * best and len(hit.why.terms) >= fewest]
+    return [
+        hit
+        for hit in result.hits
+        if hit.score >= least_share * best and (len(hit.why.terms) >= fewest or hit.why.by_notes)
+    ]
+
+
+def tells_enough(query: Query, hits: Sequence[Hit], *, asked: bool) -> bool:
+    """Return whether what was looked up has to do with the story. A question has, too, that names who speaks in it, or
+    that a passage holds all telling words of, however common they are there."""
+    if max((hit.why.tells for hit in hits), default=0.0) >= (TELLS_FOR_A_QUESTION if asked else TELLS_FOR_A_TURN):
+        return True
+    content = {term for _, term in query.words} - query.aside
+    return asked and (bool(query.speakers) or (len(content) > 1 and any(content <= {*hit.why.terms} for hit in hits)))
 
 
 def _find(
-    index: StoryIndex,
-    path: PathEntries,
+    moment: StoryMoment,
     text: str,
+    reader: Reader,
     *,
     asker: str | None = None,
     asked: str | None = None,
-    allowed: Collection[int] | None = None,
     excluded: Collection[int] = (),
     until: int | None = None,
     most: int,
 ) -> SearchResult:
+    from previously.models.dictionaries import load_word_books
     from previously.recall.search import find
 
     return find(
-        index, path, text, _load_word_table(), asker=asker, asked=asked, allowed=allowed, excluded=excluded,
-        until=until, most=most,
+        *moment.recall(), text, _load_word_table(), asker=asker, asked=asked, allowed=list_allowed(reader),
+        excluded=excluded, until=until, notes=_index_lines(moment.read_note_lines(reader)), most=most,
+        books=load_word_books(),
     )  # fmt: skip
+
+
+def _join_found(result: SearchResult, beside: Sequence[SearchResult], most: int) -> SearchResult:
+    """Return what was found for a query together with what was found for other words for it."""
+    from previously.recall.search import merge_hits
+
+    return replace(result, hits=merge_hits([result.hits, *(other.hits for other in beside)], most))
+
+
+MOST_INDEXED = 32
+"""Stories and readers whose noted lines are kept indexed: as many as lore."""
+
+
+@lru_cache(maxsize=MOST_INDEXED)
+def _index_lines(lines: tuple[NotedLine, ...]) -> NotedLines:
+    from previously.recall.note_lines import NotedLines
+
+    return NotedLines(lines, _load_word_table())
 
 
 def _make_passages(
@@ -260,6 +402,7 @@ def _make_hit(hit: Hit, item: OnPath, tokens: int) -> SearchHit:
         hit.why.terms,
         find_places(text, hit.why.terms),
         item.entry.attributes.hidden,
+        only_alike=not (hit.why.terms or hit.why.by_speaker or hit.why.by_day),
     )
 
 
@@ -274,6 +417,7 @@ def _say_reason(why: Why, line: str) -> str:
         "speaker": why.by_speaker,
         "day": why.by_day,
         "page": why.by_page,
+        "memory": why.by_notes,
     }
     whole = sum(part for part in parts.values() if part > 0) or 1.0
     ways = ", ".join(f"{name} {part / whole:.0%}" for name, part in parts.items() if part / whole >= 0.05)
@@ -282,7 +426,7 @@ def _say_reason(why: Why, line: str) -> str:
         words[line[start:end]] = None
         if len(words) == MOST_WORDS_TOLD:
             break
-    return f"recalled by {ways}; found: {', '.join(words)}"
+    return f"recalled by {ways}" + (f"; found: {', '.join(words)}" if words else "")
 
 
 def _read_at(snapshot: Snapshot, position: int) -> OnPath:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from previously.core.errors import BadInput
+from previously.core.fact_book import SharedMemory
+from previously.core.fold_rules import FoldRules
+from previously.core.note import NotedLine
 from previously.core.presence import Presence
 from previously.core.snapshot import Snapshot
-from previously.folds.recap import FoldRules
 from previously.lore.index import StoryLore
-from previously.memory.known import KnownReader, KnownState
+from previously.memory.known import KnownReader, KnownState, hand_on, read_knowledge
 from previously.storage.store import Store, StoryKey
-from previously.view.reader import Reader
 
-if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
+if TYPE_CHECKING:  # what not every command needs; numpy is loaded when something is asked, not before
     from previously.recall.outline import PathEntries
     from previously.recall.search import StoryIndex
+    from previously.view.reader import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +36,81 @@ class StoryMoment:
     """Tells the stories of a store apart, and seeds what is drawn for a turn."""
     recall: Callable[[], tuple[StoryIndex, PathEntries]]
     """The index of what is said, and the path as the index knows it."""
+    key: StoryKey
+    name: str = ""
+    """The name of a story that is read for another one."""
+    find_earlier: Callable[[], StoryMoment | None] = lambda: None
+    """Finds the story that this one continues, where it ended."""
+    read_header: Callable[[], str] = lambda: "{}"
+    """Reads what is kept of the story beside its messages."""
+    list_sharing: Callable[[str], Sequence[StoryMoment]] = lambda _: ()
+    """Lists the other stories that have a book attached, the newest first."""
 
     def read_presence(self, *, next_speaker: str = "") -> Presence:
         """Return who was present at each message."""
         return self.known_reader.read_presence(self.snapshot, self.rules, next_speaker=next_speaker)
 
-    def read_known(self, reader: str = "", presence: Presence | None = None) -> KnownState:
+    def read_known(self, reader: str = "", presence: Presence | None = None, *, exact: bool = False) -> KnownState:
         """Return what is known, to everyone or to one reader."""
-        return self.known_reader.read_known(self.snapshot, self.rules, reader, presence)
+        earlier = self.find_earlier()
+        inherited = earlier.read_for_next(reader) if earlier else None
+        return self.known_reader.read_known(
+            self.snapshot, self.rules, reader, presence, inherited=inherited, exact=exact
+        )
+
+    def read_note_lines(self, reader: Reader) -> tuple[NotedLine, ...]:
+        """Return the lines of memory that a reader knows and that lead to messages."""
+        return self.known_reader.read_note_lines(self.snapshot, self.rules, reader.name, reader.presence)
+
+    def read_for_next(self, reader: str = "") -> KnownState | None:
+        """Return what a story that continues this one inherits; for a reader what they knew here, and nothing for
+        somebody of whom nobody here has heard."""
+        if not reader:
+            return hand_on(self.read_known(exact=True), self.snapshot.messages)
+        if not self.has_heard_of(reader):
+            return None
+        presence = self.read_presence()
+        known = self.read_known(reader, presence, exact=True)
+        asked, stale = read_knowledge(self.snapshot, reader, presence)
+        return hand_on(known, self.snapshot.messages, reader, None if stale else asked)
+
+    def read_own_facts(self, name: str) -> list[str]:
+        """Return what somebody knows in this very story, in a few lines; what they inherit or share is left out."""
+        if not self.read_presence().has(name):
+            return []
+        presence = self.read_presence()
+        known = self.known_reader.read_known(self.snapshot, self.rules, name, presence)
+        knowledge = self.known_reader.read_facts(self.snapshot, known, name, presence).knowledge
+        return [text for text in (knowledge.summary, *(fact.text for fact in knowledge.facts)) if text]
+
+    def list_shared(self, reader: str = "") -> list[tuple[SharedMemory, str, str]]:
+        """Return the facts of shared memories that a reader may be told, the newest of each first: the memory, the
+        fact, and the story it comes from, if it comes from one."""
+        names = self.read_presence().names if reader else None
+        facts: list[tuple[SharedMemory, str, str]] = []
+        for memory in self.known_reader.read_shared(self.snapshot):
+            if not memory.is_for(reader, lambda other: names is not None and names.same_person(reader, other)):
+                continue
+            facts += [(memory, fact.text, fact.story) for fact in reversed(memory.facts)]
+            for other in self.list_sharing(memory.name) if memory.learns else ():
+                facts += [(memory, text, other.name) for text in other.read_own_facts(memory.of)]
+        return facts
+
+    def has_heard_of(self, name: str) -> bool:
+        """Return whether somebody takes part in the story, was told of in it, or took part in the one before."""
+        presence = self.read_presence()
+        if presence.has(name):
+            return True
+        learnt = [person.name for person in self.read_known().state.learnt.values()]
+        if any(presence.names.same_person(name, other) for other in learnt):
+            return True
+        earlier = self.find_earlier()
+        return earlier is not None and earlier.has_heard_of(name)
 
     def read_lore(self, known: KnownState, reader: str = "") -> StoryLore:
         """Return all entries that may come up for a reader."""
-        return self.known_reader.read_lore(self.snapshot, self.story, known, reader)
+        quirks = self.rules.lore_rules.quirks
+        return self.known_reader.read_lore(self.snapshot, self.story, known, reader, quirks=quirks)
 
     def find_reader(self, reader: Reader, *, answers: bool = False) -> Reader:
         """Return a reader with what they may know of; `BadInput` for somebody whom nobody has heard of, unless they are
@@ -53,10 +118,9 @@ class StoryMoment:
         if not reader.name:
             return reader
         presence = self.read_presence(next_speaker=reader.name if answers else "")
-        if not answers and not presence.has(reader.name):
+        if not answers and not self.has_heard_of(reader.name):
             learnt = [person.name for person in self.read_known().state.learnt.values()]
-            if not any(presence.names.same_person(reader.name, name) for name in learnt):
-                raise BadInput(_say_unheard_of(reader.name, {*presence.people, *learnt}))
+            raise BadInput(_say_unheard_of(reader.name, {*presence.people, *learnt}))
         return replace(reader, presence=presence)
 
 

@@ -29,11 +29,20 @@ class StorySettings:
         self._estimate = make_counter(self._calibration)
 
     @property
+    def has_window(self) -> bool:
+        """Return whether anybody has said how large the window of the model is."""
+        return "window_tokens" in self.own or any("window_tokens" in layer.values for layer in self._layers)
+
+    @property
     def counter(self) -> Counter:
         """Return the counter of the story's views: an exact one if the settings name one, else an estimate that has
         learnt from what was reported."""
         chosen = find_counter(self.in_force.tokenizer)
         return self._estimate if chosen is ESTIMATE else chosen
+
+    def of_story(self, own: str) -> StorySettings:
+        """Return the settings of another story under the same ones for all."""
+        return StorySettings(self._layers, own)
 
     def learn(self, sample: Sample | None, model: str) -> str:
         """Return what was reported of views, one more included, as a store keeps it, with the calibration that follows

@@ -14,12 +14,13 @@ from previously.core.path import OPENING_MESSAGES, OnPath, find_opening, find_po
 from previously.core.snapshot import KeptRecipe, Snapshot, before, read_newest
 from previously.core.tokens import Counter, message_tokens
 from previously.lore.index import StoryLore
+from previously.lore.placement import order_by_place
 from previously.memory.known import KnownState, is_told_all
 from previously.memory.notes import resolve_tail
 from previously.runtime.search import compute_recall_ceiling, read_recalled, recall_for_turn
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.view_lore import LoreTurn, render_entry_line, scan_turn
-from previously.runtime.view_memory import list_facts, list_known, read_texts
+from previously.runtime.view_memory import list_facts, list_known, list_shared, read_earlier_texts, read_texts
 from previously.runtime.view_recipes import (
     EarlierView,
     MadeView,
@@ -87,7 +88,6 @@ def make_view(moment: StoryMoment, asked: ViewRequest, at: str) -> MadeView:
     if not read.material.newest:
         return MadeView(stable.view)
     counted = replace(asked, counter=stable.counter)
-    lore: Sequence[LoreShown]
     if stable.is_same_turn:
         recalled = [passage for passage in stable.kept if passage.span.first not in _list_shown(stable.view)]
         lore = _choose_lore(
@@ -184,9 +184,12 @@ def _read(moment: StoryMoment, asked: ViewRequest, earlier: EarlierView) -> _Rea
     rules = resolve_tail(snapshot, moment.rules)
     tail = rules.recap.tail_messages
     wanted = Section.EPISODES in reader.sections - asked.without and fills_room(asked)
-    memories = read_texts(snapshot, rules, asked.budget_tokens, episodes=wanted)
+    memories = read_earlier_texts(moment.find_earlier(), asked)
+    memories += read_texts(snapshot, rules, asked.budget_tokens, episodes=wanted)
     known, lore, lists = _read_known(moment, asked)
     memories += lists
+    if Section.SHARED in reader.sections - asked.without:
+        memories += list_shared(moment, reader)
     all_witnessed = reader.presence is None or is_told_all(snapshot, reader.name, reader.presence)
     shown = [memory.span.last for memory in memories if memory.span and memory.section in reader.sections]
     remembered = max(shown, default=-1) if all_witnessed else -1
@@ -261,22 +264,32 @@ def _read_requests(snapshot: Snapshot, newest: Sequence[OnPath], earlier: Earlie
 def _choose_lore(
     moment: StoryMoment, read: _Read, view: View, asked: ViewRequest, earlier: Sequence[LoreShown] | None = None
 ) -> Sequence[LoreShown]:
-    """Return what a turn brings up; nothing if the reader is not shown what the user said. What it brought up earlier
-    stays, unless a person has changed it since."""
+    """Return what a turn brings up for its own memory; nothing if the reader is not shown what the user said. What it
+    brought up earlier stays, unless a person has changed it since."""
     shown, turn, lore, known = _list_shown(view), read.turn, read.lore, read.known
     if turn is None or turn.position not in shown or lore is None or known is None or not lore.index.entries:
-        return []
+        return ()
     free = view.budget_tokens - view.tokens
     # What is free is shared: with all of it for lore, which comes first, nothing was recalled in views of 4,000 tokens.
     room = min(asked.lore_tokens, free // 2 if asked.recall_tokens else free) - MARKS_TOKENS
     # What is always told is told elsewhere.
     room += sum(asked.counter.tokens(render_entry_line(entry)) for entry in lore.constants)
     seen = [item for item in read.material.newest if item.position in shown and item.position <= turn.position]
-    given = LoreTurn(seen, turn.node, turn.position + 1, asked.lore_depth, max(0, room))
+    given = LoreTurn(
+        seen, turn.node, turn.position + 1, asked.lore_depth, max(0, room), asked.reader.name, asked.triggers
+    )
     scan = scan_turn(moment, lore, given, asked.counter, str(asked.reader))
-    fired = [match.entry for match in scan.fired if not match.entry.constant]
+    fired = [
+        match.entry
+        for match in order_by_place(scan.fired)
+        if not match.entry.stands_always and not match.entry.is_in(asked.outlets)
+    ]
+    entries = lore.index.entries
+    if earlier is not None and any(line.uid in entries and entries[line.uid].is_in(asked.outlets) for line in earlier):
+        earlier = None  # what stands in an outlet by now is not told twice
+    if earlier is not None and any(line.uid in entries and entries[line.uid].triggers for line in earlier):
+        earlier = None  # what was for one kind of answer need not be for this one
     if earlier is not None and asked.reader.name:  # what they knew at the turn's beginning they may not know any more
-        entries = lore.index.entries
         still = all(line.uid in entries and entries[line.uid].content == line.text for line in earlier)
         earlier = earlier if still else None
     if earlier is not None and not lore.is_overtaken({line.uid: line.text for line in earlier}, fired, known.by_people):
@@ -325,4 +338,5 @@ def _make_recipe(
         dated=asked.dated,
         mark=asked.mark if view.parts.turn_memory else "",
         lore=tuple(line for line in lore if line.item_reason in reasons),
+        in_outlets=asked.in_outlets,
     )

@@ -59,7 +59,7 @@ class WholeStories:
             return await self.hand_over(name, spool, step)
 
     async def hand_over(self, name: str, spool: Spool, step: Step) -> Whole:
-        """A story into the spool."""
+        """Write a whole story into a spool."""
 
         def read(tables: Tables) -> Whole:
             info = tables.stories.named(self._owner, name)
@@ -120,7 +120,7 @@ class WholeStories:
             raise StoreProblem(f"{self.place} is damaged: what it notes of backups cannot be read.") from error
 
     async def note(self, backup: Backup) -> None:
-        """Note that it was made."""
+        """Keep a note in the store that a backup was made."""
         await self._write_backup("insert_backup", backup)
 
     async def begun(self, name: str) -> str:

@@ -7,6 +7,7 @@ been checked, or is checked by the loop before it is kept.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -116,10 +117,11 @@ class BuiltinWriter:
 class RehearsalWriter:
     """The writer that says what another would read and write."""
 
-    def __init__(self, writer: MemoryWriter) -> None:
+    def __init__(self, writer: MemoryWriter, hear: Callable[[Fold], None] | None = None) -> None:
         self.made_by: str = writer.made_by
         self.amends: bool = writer.amends
         self._writer = writer
+        self._hear = hear
 
     async def ready(self) -> bool:
         return await self._writer.ready()
@@ -132,6 +134,8 @@ class RehearsalWriter:
         anew: bool = False,  # noqa: ARG002
     ) -> MemoryReply:
         """Return texts of the length that is asked for."""
+        if self._hear:
+            self._hear(asked)
         planned = asked.rehearse(by_model=self.made_by != "builtin")
         given = planned.accepted
         return MemoryReply(

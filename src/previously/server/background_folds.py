@@ -88,6 +88,10 @@ class BackgroundFolds:
             if not self._open:
                 self._free.set()
 
+    def find_last(self, owner: str) -> tuple[str, str | None]:
+        """Return the model that somebody asked for last, and the key they asked with; nothing if they never did."""
+        return self._last.get(owner, ("", None))
+
     def add_story(self, owner: str, name: str, folding: str = "") -> None:
         """Look after a story in which something was said. `folding` holds in place of the story's setting."""
         allowed = self._waiting.get((owner, name)) == "automatic"  # a person said so, and it is not done yet

@@ -9,8 +9,6 @@ ends: to remove the last one shuts the door and does not open it.
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection
@@ -21,6 +19,7 @@ from previously.core.patterns import lazy_pattern
 from previously.runtime.keys import LOCAL_OWNER
 from previously.server.hosts import values
 from previously.server.refusals import Header, Refusal, make_retry_header
+from previously.server.sessions import Sessions, find_session
 from previously.storage.tables.keys import KEY_PREFIX, hash_key
 
 FRESH_S = 2.0
@@ -53,6 +52,8 @@ class Caller:
     """Of the key that let it in."""
     by_x_api_key: bool = False
     """True if the key came in `x-api-key`."""
+    by_session: bool = False
+    """True if a cookie stands for the key."""
 
     @property
     def upstream_key(self) -> str | None:
@@ -63,6 +64,10 @@ class Caller:
     def gave_none(self) -> bool:
         """True if it came without any key."""
         return self.key is None and not self.ours
+
+
+NOBODY_YET = Caller("")
+"""Somebody who has not signed in, where that is allowed."""
 
 
 class Callers:
@@ -81,25 +86,34 @@ class Callers:
         self._required = required
         self._clock = clock
         self._known: OrderedDict[bytes, tuple[str | None, float]] = OrderedDict()
+        self.sessions: Sessions = Sessions(clock)
         self._open_since: float | None = None
         """When it was last seen that there are no keys."""
 
-    async def caller(self, headers: Collection[Header], *, page: bool = False) -> Caller:
-        """Return who sent this. `Refusal` 401 if keys are asked for and it has none of ours; a page asks by Basic,
-        whose password is the key."""
-        given = find_key(headers, page=page)
+    async def caller(self, headers: Collection[Header], *, by_session: bool = False) -> Caller:
+        """Return who sent this. `Refusal` 401 if keys are asked for and it has none of ours. `by_session`: whoever
+        signed in needs no key."""
+        given = find_key(headers)
         other = not values(headers, b"authorization")
         if not await self.required():
             if given is not None and _OURS.fullmatch(given):
-                raise refuse_key(page)  # of another place, or removed: whatever is upstream must not see it
+                raise refuse_key()  # of another place, or removed: whatever is upstream must not see it
             return Caller(LOCAL_OWNER, given, by_x_api_key=given is not None and other)
-        if given is None:
-            raise refuse_key(page)
-        hashed = hash_key(given)
+        token = find_session(headers) if given is None and by_session else None
+        hashed = hash_key(given) if given is not None else self.sessions.find_key(token) if token else None
+        owner = await self._owner(hashed) if hashed is not None else None
+        if owner is None or hashed is None:
+            raise refuse_key()
+        return Caller(owner, None, True, hashed, other and token is None, token is not None)
+
+    async def sign_in(self, key: str, client: str) -> tuple[str, str]:
+        """Begin a session of whoever has this key; return whose stories it opens, and the word of the session."""
+        self.sessions.count_try(client)
+        hashed = hash_key(key.strip())
         owner = await self._owner(hashed)
         if owner is None:
-            raise refuse_key(page)
-        return Caller(owner, None, True, hashed, other)
+            raise Refusal(401, "invalid_api_key", "This is no key of this server.")
+        return owner, self.sessions.begin(hashed)
 
     async def still(self, caller: Caller) -> bool:
         """Return whether the key that let a caller in is still one of ours."""
@@ -142,34 +156,25 @@ class Callers:
         return owner
 
 
-def find_key(headers: Collection[Header], *, page: bool = False) -> str | None:
+def find_key(headers: Collection[Header]) -> str | None:
     """Return the key in `Authorization`, or in `x-api-key` if there is no `Authorization`; None if there is none, or
     nothing that can be one, or more than one."""
     given = values(headers, b"authorization")
-    if not given and not page:
+    if not given:
         others = values(headers, X_API_KEY)
         return others[0] if len(others) == 1 and _KEY.fullmatch(others[0]) else None
     if len(given) != 1:
         return None
     scheme, _, rest = given[0].partition(" ")
     key = rest.strip(" ")
-    if scheme.lower() == "basic" and page:
-        key = _password(key)
-    elif scheme.lower() != "bearer":
+    if scheme.lower() != "bearer":
         return None
     return key if _KEY.fullmatch(key) else None
 
 
-def _password(encoded: str) -> str:
-    try:
-        return base64.b64decode(encoded, validate=True).decode().partition(":")[2]
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        return ""
-
-
-def refuse_key(page: bool = False) -> Refusal:
+def refuse_key() -> Refusal:
     """Return a refusal with the same words for every fault: whoever guesses learns nothing."""
-    asks = b'Basic realm="Previously", charset="UTF-8"' if page else b'Bearer realm="Previously"'
+    asks = b'Bearer realm="Previously"'
     return Refusal(401, "invalid_api_key", "This server asks for a key of its own.", [(b"www-authenticate", asks)])
 
 

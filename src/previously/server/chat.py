@@ -242,7 +242,7 @@ def make_memory_headers(turn: ChatTurn, *, asks: bool = False) -> list[Header]:
 
 
 async def _say(words: str, request: ChatRequest, send: Send) -> None:
-    """Answer in words of ours."""
+    """Send an answer of our own words, in place of one from the upstream."""
     now = int(time.time())
     if request.streams:
         head: list[Header] = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]

@@ -26,7 +26,7 @@ from previously.presets import CHOICES
 from previously.recognition.choose_story import ClientRequest
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
 from previously.recognition.client_marks import ChatNames, find_project, is_nudge, is_side_task, shows_files
-from previously.recognition.commands import Command, parse_command
+from previously.recognition.commands import Command, parse_command, parse_mistyped
 from previously.text.cuts import clip
 from previously.wire.interface import CHAT, Interface, Raw
 
@@ -196,7 +196,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: I
         messages,
         drafts,
         client_list,
-        parse_command(last.text) if last.role is Role.USER else None,
+        (parse_command(last.text) or parse_mistyped(last.text)) if last.role is Role.USER else None,
         str(fields.get("model") or ""),
         streams,
         _find_answer_tokens(fields),

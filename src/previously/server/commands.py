@@ -32,7 +32,7 @@ ASK_S = 120.0
 """Seconds that a model may take to answer a question: most clients wait a few minutes. After that the sources are shown
 without it."""
 
-ASKS_MODEL = frozenset({"ask"})
+ASKS_MODEL = frozenset({"ask", "continue"})
 """The commands for which a model may be asked: folds make way for them."""
 
 NEAREST = 3
@@ -44,6 +44,21 @@ FOLDINGS = {
     "off": "nothing is folded, and what the client sends goes on as it came",
 }
 """The settings of folding, in words."""
+
+PART_NAMES = {
+    Section.FURNITURE: "what your chat program adds (system prompt, card, notes)",
+    Section.SYSTEM: "instructions of the story",
+    Section.PINS: "pinned",
+    Section.EARLIER: "the story before this one",
+    Section.BACKBONE: "the whole story in short",
+    Section.THREADS: "open threads",
+    Section.STATE: "how things stand",
+    Section.CAST: "who knows what",
+    Section.SHARED: "known from elsewhere",
+    Section.TAIL: "newest messages",
+    Section.RECALL: "found passages",
+}
+"""The parts of a view as newcomers understand them, where their name does not say it."""
 
 NO_STORY = "There is no story yet: say something first."
 
@@ -88,11 +103,18 @@ class Commands:
         return f"{MARK} {command.tell(words)}"
 
     async def _answer(self, owner: str, command: Command, request: ClientRequest, model: str, key: str | None) -> str:
+        if command.meant:
+            typed = f"{command.mark}{command.name}"
+            return (
+                f"There is no command `{typed}`; did you mean `//{command.meant}`? `//help` lists all of them. "
+                f"If it belongs to the story, put a space behind {command.mark}."
+            )
         if command.name == "help":
             return "Commands:\n" + "\n".join(f"- `//{name}` {what}" for name, what in COMMANDS.items())
         if not request.client_list.body and not request.story:
             return NO_STORY
-        place = await self._recognising.follow(_as_turn(request), "")
+        turn = replace(_as_turn(request), creates=command.name == "continue" and bool(command.argument))
+        place = await self._recognising.follow(turn, "")
         if place is None:
             return NO_STORY
         if command.name == "ask":
@@ -106,6 +128,8 @@ class Commands:
         if command.name == "fold":
             self._folds.add_story(owner, place.name, "automatic")
             return "What is due is folded now; `//why` shows it in the next turn, and `//undo fold` takes it back."
+        if command.name == "continue":
+            return await _continue(self._memory_of(owner), story, command.argument)
         words = await _ANSWERS[command.name](story, command.argument)
         if command.name == "folding":
             self._views.forget_settings(owner, place.name)
@@ -115,6 +139,17 @@ class Commands:
 def _as_turn(request: ClientRequest) -> ClientRequest:
     """Return the list before the command, which is no request for more of the story and yet shows where it stands."""
     return replace(request, ask=Ask.TURN, creates=False)
+
+
+async def _continue(memory: Memory, story: Story, earlier: str) -> str:
+    if earlier:
+        done = await memory.continue_story(earlier, story.name, begun=True)
+        return f"This chat goes on from {done.earlier} and remembers {done.messages:,} messages of it."
+    link = await story.continues()
+    if link is None:
+        return "This chat goes on from no other: `//continue STORY` lets it."
+    where = link.story or "a story that is not here any more"
+    return f"This chat goes on from {where}, {link.messages:,} messages."
 
 
 async def _recap(story: Story, _: str) -> str:
@@ -150,13 +185,13 @@ async def _why(story: Story, _: str) -> str:
 def describe_view(view: View) -> str:
     report = view.report
     lines = [f"{view.tokens:,} of {view.budget_tokens:,} tokens"]
-    lines += [f"- {section.value}: {tokens:,}" for section, tokens in report.sections.items()]
+    lines += [f"- {PART_NAMES.get(section, section.value)}: {tokens:,}" for section, tokens in report.sections.items()]
     lines += [f"- recalled, {item.reason}" for item in view.items if item.section is Section.RECALL]
     if report.epoch:
         lines.append(f"New memory was taken up: {report.epoch}.")
     if view.left_out:
         lines.append("Left out:")
-        lines += [f"- {one.what}: {one.reason.value}" for one in view.left_out[:20]]
+        lines += [f"- {one.what}: {one.why}" for one in view.left_out[:20]]
     return "\n".join(lines)
 
 

@@ -8,19 +8,19 @@ The application sees a request when it is whole and its caller known: `get_calle
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from previously.server.callers import FRESH_S, Caller, Callers, refuse_key
+from previously.server.callers import FRESH_S, NOBODY_YET, Caller, Callers, refuse_key
 from previously.server.hosts import (
     check_host,
     check_origin,
+    check_own_page,
     check_target,
     is_preflight,
     make_cors_headers,
@@ -31,6 +31,16 @@ from previously.server.hosts import (
 )
 from previously.server.refusals import Header, Refusal, make_retry_header, refuse
 from previously.wire.interface import INTERFACES
+
+JSON, UPLOAD = "application/json", "application/octet-stream"
+"""The kinds of bodies: a page of another origin can send neither without being asked about it first."""
+
+API = "/api/"
+SESSION = "/api/v1/session"
+"""The address at which people sign in, and so ask before they have."""
+
+FILES = re.compile(r"/api/v1/(?:imports|stories/.+/apply)", re.DOTALL)
+"""The addresses that files are sent to."""
 
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 MOST_OWNERS = 10_000
@@ -69,9 +79,12 @@ def check_head(path: bytes, headers: Collection[Header], bounds: Bounds) -> None
         raise Refusal(414, "path_too_long", "The address of the request is too long.")
 
 
-def check_body(method: str, headers: Collection[Header], bounds: Bounds, *, of_any_kind: bool = False) -> None:
-    """Raise `Refusal` for a body that is no JSON (415: what a page can send without being asked is none), where none
-    belongs (400), or that says it is too large (413). `of_any_kind`: it is passed on, and need be no JSON."""
+def check_body(
+    method: str, headers: Collection[Header], bounds: Bounds, kind: str = JSON, *, of_any_kind: bool = False
+) -> None:
+    """Raise `Refusal` for a body that is not of its kind (415: what a page can send without being asked is no JSON),
+    where none belongs (400), or that says it is too large (413). `of_any_kind`: it is passed on, and need be no
+    JSON."""
     lengths, codings = values(headers, b"content-length"), values(headers, b"transfer-encoding")
     clear = len(lengths) + len(codings) <= 1 and all(coding.lower() == "chunked" for coding in codings)
     if not clear or not all(length.isascii() and length.isdecimal() for length in lengths):
@@ -81,15 +94,15 @@ def check_body(method: str, headers: Collection[Header], bounds: Bounds, *, of_a
             raise Refusal(400, "body_not_expected", f"A {method} request has no body.")
         return
     if not of_any_kind:
-        _check_json(headers)
+        _check_kind(headers, kind)
     if lengths and (len(lengths[0]) > 20 or int(lengths[0]) > bounds.body_bytes):
-        raise _too_large(bounds)
+        raise _refuse_too_large(bounds)
 
 
-def _check_json(headers: Collection[Header]) -> None:
+def _check_kind(headers: Collection[Header], kind: str) -> None:
     kinds = values(headers, b"content-type")
-    if len(kinds) != 1 or kinds[0].partition(";")[0].strip().lower() != "application/json":
-        raise Refusal(415, "not_json", "The body must be sent as application/json.")
+    if len(kinds) != 1 or kinds[0].partition(";")[0].strip().lower() != kind:
+        raise Refusal(415, "not_json" if kind == JSON else "not_a_file", f"The body must be sent as {kind}.")
     if [coding for coding in values(headers, b"content-encoding") if coding.lower() != "identity"]:
         raise Refusal(415, "encoded", "The body must be sent as it is, not compressed.")
 
@@ -108,7 +121,7 @@ async def read_body(receive: Receive, bounds: Bounds, hold: Callable[[int], None
                 piece: bytes = message.get("body", b"")
                 total += len(piece)
                 if total > bounds.body_bytes:
-                    raise _too_large(bounds)
+                    raise _refuse_too_large(bounds)
                 hold(len(piece))
                 pieces.append(piece)
                 if not message.get("more_body", False):
@@ -148,7 +161,7 @@ class Rates:
             raise Refusal(429, "rate_limit_exceeded", "Too many requests; slow down.", [make_retry_header(wait)])
 
 
-def _too_large(bounds: Bounds) -> Refusal:
+def _refuse_too_large(bounds: Bounds) -> Refusal:
     return Refusal(413, "body_too_large", f"The body has more than {bounds.body_bytes} bytes, the most allowed here.")
 
 
@@ -242,11 +255,12 @@ class Guard:
             response.extra = make_cors_headers(origin)
             if is_preflight(method, headers):
                 return False
-        check_body(method, headers, rules.bounds, of_any_kind=is_passed_on(scope["path"]))
+        kind = UPLOAD if FILES.fullmatch(scope["path"]) else JSON
+        check_body(method, headers, rules.bounds, kind, of_any_kind=is_passed_on(scope["path"]))
         return True
 
     async def _answer(self, scope: Scope, receive: Receive, response: _Response) -> None:
-        if scope["path"] in PROBES:
+        if scope["path"] in PROBES or is_page(scope["path"]):
             await self._app(scope, receive, response.send)
             return
         if self.requests >= self._rules.bounds.requests:
@@ -254,7 +268,7 @@ class Guard:
         body_bytes = _HeldBytes(self)
         self.requests += 1
         try:
-            caller = await self._callers.caller(scope["headers"], page=is_page(scope["path"]))
+            caller = await self._find_caller(scope)
             scope[CALLER] = caller
             self._rates.take(caller.owner)
             if scope["method"] in WITH_BODY:
@@ -269,6 +283,21 @@ class Guard:
         finally:
             self.requests -= 1
             body_bytes.let_go()
+
+    async def _find_caller(self, scope: Scope) -> Caller:
+        """Return who asks. On the API a session counts; a change by one needs a page of ours, since a browser sends its
+        cookies whoever asks."""
+        path, headers = scope["path"], scope["headers"]
+        is_api = path.startswith(API)
+        try:
+            caller = await self._callers.caller(headers, by_session=is_api)
+        except Refusal as refusal:
+            if path != SESSION or refusal.status != 401:
+                raise
+            return NOBODY_YET
+        if caller.by_session and scope["method"] not in ("GET", "HEAD"):
+            check_own_page(headers, check_host(headers, self._rules.hosts))
+        return caller
 
     def _make_watched_send(self, caller: Caller, response: _Response) -> Send:
         """Return what sends as long as the caller's key is one of ours."""
@@ -337,24 +366,9 @@ def is_passed_on(path: str) -> bool:
 
 
 def is_page(path: str) -> bool:
-    """Return whether people look at it with a browser, which asks for a key by HTTP Basic."""
-    return path == "/" or path.startswith("/stories/")
-
-
-def make_page_headers(style: str) -> list[tuple[str, str]]:
-    """Return the headers of a page of ours: it loads nothing and runs nothing, is shown in no frame and kept nowhere.
-    Of styles, those of exactly these bytes count."""
-    style_hash = b64encode(sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{style_hash}'; "
-    return [
-        ("content-security-policy", policy + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
-        ("x-content-type-options", "nosniff"),
-        ("x-frame-options", "DENY"),
-        ("referrer-policy", "no-referrer"),
-        ("cross-origin-opener-policy", "same-origin"),
-        ("cross-origin-resource-policy", "same-origin"),
-        ("cache-control", "no-store"),
-    ]
+    """Return whether it is a file of the page: these are the same for everybody and hold no story, so that whoever
+    may connect gets them, and with them the way to sign in."""
+    return path == "/" or path.startswith("/page/")
 
 
 async def _answer_preflight(headers: list[Header], send: Send) -> None:

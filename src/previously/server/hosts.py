@@ -105,6 +105,14 @@ def check_origin(method: str, host: str, headers: Collection[Header], origins: C
     raise _refuse_foreign()
 
 
+def check_own_page(headers: Collection[Header], host: str) -> None:
+    """Raise `Refusal` 403 unless a page of this very server asks, as its browser says."""
+    if not values(headers, b"origin") and values(headers, b"sec-fetch-site") != ["same-origin"]:
+        raise _refuse_foreign()
+    if check_origin("POST", host, headers, ()) is not None:
+        raise _refuse_foreign()
+
+
 def make_cors_headers(origin: str) -> list[Header]:
     """Return the headers that let a page of that origin read an answer."""
     return [

@@ -163,8 +163,9 @@ def describe_error(error: BaseException | None, trace: TracebackType | None) -> 
     return f"{type(error).__name__} in {' > '.join(places[-8:]) or 'nowhere'}"
 
 
-def start_log(stream: TextIO | None = None, *, as_json: bool = False) -> logging.Handler:
-    """Write the lines of this package and of the listener to a stream (stderr), and nothing of them anywhere else."""
+def start_log(stream: TextIO | None = None, *, as_json: bool = False, requests: bool = True) -> logging.Handler:
+    """Write the lines of this package and of the listener to a stream (stderr), and nothing of them anywhere else.
+    Without `requests` there is no line for each of them."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(LineFormatter(as_json=as_json))
     for name, level in (("previously", logging.INFO), ("uvicorn.error", logging.WARNING)):
@@ -172,6 +173,7 @@ def start_log(stream: TextIO | None = None, *, as_json: bool = False) -> logging
         logger.handlers = [handler]
         logger.propagate = False
         logger.setLevel(level)
+    requests_log.setLevel(logging.INFO if requests else logging.WARNING)
     return handler
 
 

@@ -76,7 +76,7 @@ class Gauge(CountMetric):
         self.ask = ask
 
     def lines(self) -> Iterator[str]:
-        """Yield one line."""
+        """Ask for the value of now, and yield its line."""
         if self.ask is not None:
             self._values[()] = self.ask()
         return super().lines()
@@ -164,10 +164,10 @@ def make_metrics_route(metrics: Metrics) -> Route:
 
 
 def _line(name: str, labels: Mapping[str, str], value: float) -> str:
-    pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    pairs = ",".join(f'{label}="{_escape_label(text)}"' for label, text in labels.items())
     number = str(int(value)) if value == int(value) else repr(float(value))
     return f"{name}{{{pairs}}} {number}" if pairs else f"{name} {number}"
 
 
-def _escaped(text: str) -> str:
+def _escape_label(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

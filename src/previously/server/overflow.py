@@ -48,12 +48,12 @@ def find_overflow(status: int, body: bytes) -> Overflow | None:
     payload = parse_body(body)
     words = collect_error_words(payload)
     if judge_failure(status, words) is FailureKind.OVERFLOW or (status == 400 and not body.strip()):
-        window, counted = (_field(payload, name) for name in ("n_ctx", "n_prompt_tokens"))  # llama.cpp
+        window, counted = (_read_field(payload, name) for name in ("n_ctx", "n_prompt_tokens"))  # llama.cpp
         return Overflow(window or find_named_window(words), counted or find_counted_tokens(words))
     return None
 
 
-def _field(payload: object, name: str) -> int | None:
+def _read_field(payload: object, name: str) -> int | None:
     """Return a number that an error has in a field of its own."""
     error = payload.get("error") if isinstance(payload, dict) else None
     value = error.get(name) if isinstance(error, dict) else None

@@ -16,11 +16,13 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
 from math import ceil
 from pathlib import Path
 from typing import Any
 
+import httpx
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -28,11 +30,13 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from previously.app import IN_MEMORY, Memory, default_place, model_from
 from previously.core.errors import PreviouslyError, StoreProblem
 from previously.server.app import ServerOptions, make_app
+from previously.server.game_table import GameTable
 from previously.server.guard import TARGET
 from previously.server.hosts import check_bind
 from previously.server.logs import start_log
 from previously.server.pending_file import take_spool
 from previously.settings_file import find_effective
+from previously.story.parts import load_parts
 from previously.wire.errors import write_openai_error
 
 HEAD_S = 10.0
@@ -65,6 +69,9 @@ SHOWN_CHARS = 40
 SWITCH_S = 0.001
 """Seconds that a thread has the interpreter while others wait for it: each chunk of each stream waits for those that
 make views, five times as long with what Python has by default."""
+
+FIRST_SCREEN = ("/", "/api/v1/stories", "/api/v1/server")
+"""The page, and what its first screen asks for."""
 
 FOLD_S = 300.0
 """Seconds that a call to the operator's own model may take."""
@@ -159,6 +166,38 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
+def _do_nothing() -> None:
+    """Nobody wants to be told."""
+
+
+class ReadyServer(uvicorn.Server):
+    """A server that says when it takes requests, and when its first screen can be shown at once."""
+
+    listening: Callable[[], None] = staticmethod(_do_nothing)
+    ready: Callable[[], None] = staticmethod(_do_nothing)
+    first_screen: str = ""
+    """The server's own address, where a person is to wait for nothing once the page is shown to them."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._called = asyncio.create_task(self._call())
+
+    async def _call(self) -> None:
+        self.listening()
+        if self.first_screen:
+            await warm_up(self.config.loaded_app, self.first_screen)
+        await asyncio.to_thread(self.ready)  # a browser may take its time to start
+
+
+async def warm_up(app: ASGIApp, address: str) -> None:
+    """Ask an application for the first screen, so that all it needs is loaded before a person asks for it."""
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url=address) as client:
+        for path in FIRST_SCREEN:
+            await client.get(path)
+
+
 def make_server(
     app: ASGIApp,
     host: str,
@@ -167,7 +206,7 @@ def make_server(
     head_s: float = HEAD_S,
     most_connections: int = MOST_CONNECTIONS,
     drain_s: int = DRAIN_S,
-) -> uvicorn.Server:
+) -> ReadyServer:
     """Return a server for the application, on uvloop where there is one. It logs nothing of requests, believes no
     header about who the client is, and at its end gives streams `drain_s` seconds to end by themselves."""
 
@@ -194,7 +233,7 @@ def make_server(
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=drain_s,
     )
-    return uvicorn.Server(config)
+    return ReadyServer(config)
 
 
 def allow_many_files() -> None:
@@ -216,11 +255,18 @@ class CannotListen(PreviouslyError):
 
 
 def run_server(
-    options: ServerOptions, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]
+    options: ServerOptions,
+    place: str | None,
+    named: tuple[str, str] | None,
+    listening: Callable[[], None],
+    games: Callable[[], GameTable] | None = None,
+    ready: Callable[[], None] = _do_nothing,
 ) -> None:
-    """Serve until told to stop. `named` is the address and name of a model that folds, where the operator gave one."""
+    """Serve until told to stop. `named` is the address and name of a model that folds, where the operator gave one;
+    `listening` is called when the server takes requests, `ready` when its first screen need not be waited for; `games`
+    gives those that are played on the page."""
     with asyncio.Runner(loop_factory=_find_loop_factory()) as runner:
-        runner.run(_serve(options, place, named, note))
+        runner.run(_serve(options, place, named, (listening, ready), games))
 
 
 def _find_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -233,11 +279,16 @@ def _find_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 async def _serve(
-    options: ServerOptions, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]
+    options: ServerOptions,
+    place: str | None,
+    named: tuple[str, str] | None,
+    told: tuple[Callable[[], None], Callable[[], None]],
+    games: Callable[[], GameTable] | None,
 ) -> None:
     environment = dict(find_effective(os.environ)[0])
     if named:
         environment |= {"PREVIOUSLY_ENDPOINT": named[0], "PREVIOUSLY_MODEL": named[1]}
+        options = replace(options, memory_endpoint=named[0])
     model = model_from(environment, FOLD_S)
     where = place or environment.get("PREVIOUSLY_DB") or str(default_place())
     check_writable(where)
@@ -247,7 +298,7 @@ async def _serve(
         folder = find_pending_folder(where)
         if folder is not None:
             take_spool(find_earlier_spool(where), folder)
-        app = make_app(memory, options, pending_folder=folder, has_model=model is not None)
+        app = make_app(memory, options, pending_folder=folder, has_model=model is not None, games=games)
     except BaseException:
         await memory.close()
         raise
@@ -257,16 +308,19 @@ async def _serve(
         await memory.close()
         raise
     server = make_server(app, options.host, options.port, drain_s=ceil(options.drain_s))
-    start_log(as_json=options.log_json)
-    shown = f"[{options.host}]" if ":" in options.host else options.host
+    start_log(as_json=options.log_json, requests=options.log_requests)
     gc.freeze()  # what is there now stays: it need not be looked through again
     gc.set_threshold(COLLECT_AFTER)
     sys.setswitchinterval(SWITCH_S)
-    note(f"Remembering at http://{shown}:{options.port}/v1 for {options.upstream.shown}; the page is at /.")
+    server.listening, server.ready = told
+    if options.page_first:
+        server.first_screen = options.origin
+    else:
+        load_parts()  # or the first chats wait for it
     try:
         await server.serve()
     except SystemExit:
-        raise CannotListen(f"Cannot listen on {shown}:{options.port}: is another server there?") from None
+        raise CannotListen(f"Cannot listen at {options.origin}: is another server there?") from None
 
 
 def check_port(host: str, port: int) -> None:

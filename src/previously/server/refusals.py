@@ -7,7 +7,9 @@ that nothing can be hidden behind the part that was not read. No refusal says wh
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
+from http import HTTPStatus
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -39,6 +41,14 @@ class Refusal(Exception):
         kind = "server_error" if self.status >= 500 else _KINDS.get(self.status, "invalid_request_error")
         return wording.write_body(self.message, kind, self.code)
 
+    def write(self, path: str) -> tuple[bytes, str]:
+        """Return the error as whoever asks at a path expects it, and what kind of a text that is."""
+        if not path.startswith("/api/"):
+            return self.body(find_error_format(path)), "application/json"
+        title = HTTPStatus(self.status).phrase
+        problem = {"type": "about:blank", "title": title, "status": self.status, "detail": self.message}
+        return json.dumps({**problem, "code": self.code}).encode(), "application/problem+json"
+
 
 def make_retry_header(seconds: float) -> Header:
     """Return the header that says when to come again: whole seconds, one at least."""
@@ -50,15 +60,15 @@ async def answer_refusal(request: Request, error: Exception) -> Response:
     given to Starlette as the handler of `Refusal`; it would answer with a bare 500 otherwise."""
     assert isinstance(error, Refusal)
     headers = {name.decode(): value.decode("latin-1") for name, value in error.headers}
-    body = error.body(find_error_format(request.url.path))
-    return Response(body, error.status, {"cache-control": "no-store", **headers}, "application/json")
+    body, kind = error.write(request.url.path)
+    return Response(body, error.status, {"cache-control": "no-store", **headers}, kind)
 
 
 async def refuse(refusal: Refusal, receive: Receive, send: Send, path: str = "") -> None:
     """Answer with a refusal and end the connection, giving the client a moment to read it. `path` is what it asked."""
-    body = refusal.body(find_error_format(path))
+    body, kind = refusal.write(path)
     headers = [
-        (b"content-type", b"application/json"),
+        (b"content-type", kind.encode()),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),

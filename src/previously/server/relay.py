@@ -346,7 +346,7 @@ class ReplyListener:
         self._reader = reader()
 
     def feed(self, piece: bytes) -> None:
-        """The next bytes."""
+        """Read the next bytes of the answer."""
         self._reader.feed(piece)
 
     @property
@@ -408,6 +408,6 @@ class HeldStream:
             yield following, False
 
     def let_go(self) -> None:
-        """Nobody waits for more."""
+        """Stop waiting for the next piece."""
         if self._next is not None:
             self._next.cancel()

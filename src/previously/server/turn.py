@@ -69,7 +69,7 @@ LEAST_JUDGED_TOKENS = 1_000
 
 @dataclass
 class ChatTurn:
-    """One request on its way."""
+    """One chat request, from its arrival to the end of its answer."""
 
     owner: str
     request: ChatRequest

@@ -1,8 +1,9 @@
 """The server behind the proxy: requests passed on, and what is known of it.
 
-Owns the connections. Only the address the operator gave is ever asked; redirects are not followed; of a client's
-headers only those on a short list go on, and the key that opens this proxy never does. A connection is closed the
-moment nobody waits for it any more.
+Owns the connections. Only the address that the operator gave, at the start or on the page, is ever asked; redirects
+are not followed; of a client's headers only those on a short list go on, and the key that opens this proxy never does.
+A client's own key is meant for the server of the start: another one never sees it. A connection is closed the moment
+nobody waits for it any more.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -99,23 +101,52 @@ class Upstream:
     """The connections to the upstream, and what it tells about itself."""
 
     def __init__(self, endpoint: Endpoint, *, key: str = "", timeout_s: float = 600.0) -> None:
-        self.endpoint = endpoint
-        self.key = key
-        trusts, address = not endpoint.loopback, httpx.URL(endpoint.join(""))
-        behind_proxy = trusts and needs_proxy(address.scheme, address.host)
-        transport = None if behind_proxy else LeanTransport(trust_env=trusts)
-        self._client = httpx.AsyncClient(
-            timeout=httpx.Timeout(timeout_s, connect=CONNECT_S, pool=CONNECT_S),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
-            trust_env=trusts,
-            transport=transport,
-            follow_redirects=False,
-        )
+        self.endpoint: Endpoint = endpoint
+        self.key: str = key
+        self._timeout_s = timeout_s
+        self._client = self._connect()
+        self._under_way: Counter[httpx.AsyncClient] = Counter()
+        """Requests by the client that carries them."""
         self._facts: dict[str, KnownFacts] = {}
-        self._looking: dict[str, asyncio.Task[Facts]] = {}
+        self._looking: dict[tuple[Endpoint, str], asyncio.Task[Facts]] = {}
         self._learned: dict[str, tuple[float, int]] = {}
+        self._has_turned = False
         self.is_reachable: bool = True
         """False from a request for which there was no connection until one is answered."""
+
+    async def turn_to(self, endpoint: Endpoint, key: str) -> None:
+        """Ask another server from now on, with this key alone. Answers that are under way still come from the one
+        before; behind the last of them the connections to it are closed."""
+        earlier = self._client
+        self.endpoint, self.key, self.is_reachable, self._has_turned = endpoint, key, True, True
+        self._client = self._connect()
+        self._facts.clear()
+        self._learned.clear()
+        if not self._under_way[earlier]:
+            await earlier.aclose()
+
+    @asynccontextmanager
+    async def _use_client(self) -> AsyncIterator[httpx.AsyncClient]:
+        client = self._client
+        self._under_way[client] += 1
+        try:
+            yield client
+        finally:
+            self._under_way[client] -= 1
+            if client is not self._client and not self._under_way[client]:
+                del self._under_way[client]
+                await client.aclose()
+
+    def _connect(self) -> httpx.AsyncClient:
+        trusts, address = not self.endpoint.loopback, httpx.URL(self.endpoint.join(""))
+        behind_proxy = trusts and needs_proxy(address.scheme, address.host)
+        return httpx.AsyncClient(
+            timeout=httpx.Timeout(self._timeout_s, connect=CONNECT_S, pool=CONNECT_S),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
+            trust_env=trusts,
+            transport=None if behind_proxy else LeanTransport(trust_env=trusts),
+            follow_redirects=False,
+        )
 
     def build_headers(
         self, given: Mapping[bytes, bytes], caller: Caller, *, all_of_them: bool = False
@@ -128,12 +159,16 @@ class Upstream:
         else:
             passed = {name: value for name, value in given.items() if name in PASSED_ON}
             passed[b"accept-encoding"] = b"identity"
-        if key := caller.upstream_key or self.key:
+        if key := self._choose_key(caller.upstream_key):
             if caller.by_x_api_key or (caller.gave_none and b"anthropic-version" in given):
                 passed[X_API_KEY] = key.encode("latin-1", "replace")
             else:
                 passed[b"authorization"] = f"Bearer {key}".encode("latin-1", "replace")
         return passed
+
+    def _choose_key(self, given: str | None) -> str:
+        """Return the key to ask with: the one that a client gave, else ours."""
+        return self.key if self._has_turned else given or self.key
 
     def learn(self, model: str, window_tokens: int) -> None:
         """Note that a request of more than that was too long for a model."""
@@ -158,7 +193,10 @@ class Upstream:
         if query:
             url = f"{url}{'&' if '?' in url else '?'}{query.decode('latin-1')}"
         try:
-            async with self._client.stream(method, url, headers=headers, content=body or None) as response:
+            async with (
+                self._use_client() as client,
+                client.stream(method, url, headers=headers, content=body or None) as response,
+            ):
                 self.is_reachable = True
                 yield response
         except (httpx.ConnectError, httpx.ConnectTimeout):
@@ -170,11 +208,11 @@ class Upstream:
         known = self._facts.get(model)
         if known and time.monotonic() - known.at < known.fresh_s:
             return known.facts
-        looking = self._looking.get(model)
+        looking = self._looking.get((self.endpoint, model))
         if looking is None and len(self._looking) >= MOST_LOOKS:
             return known.facts if known else Facts()
         if looking is None:
-            looking = self._looking[model] = asyncio.create_task(self._look(model, key))
+            looking = self._looking[self.endpoint, model] = asyncio.create_task(self._look(model, key))
         if known:
             return known.facts
         try:
@@ -190,20 +228,23 @@ class Upstream:
     async def _look(self, model: str, key: str | None) -> Facts:
         """Ask the upstream about itself. `key` is the client's own: it is shown where every provider takes it, and to
         no path that this one may not have."""
-        before = self._facts.get(model)
+        endpoint, before = self.endpoint, self._facts.get(model)
         try:
-            address = self.endpoint.join("").rstrip("/")
-            asked = model_at(address, model or "default", key or self.key, LOOK_S)
-            description = await describe_model(asked, probe_schema=False, shows_key=key is None)
+            address = endpoint.join("").rstrip("/")
+            asked = model_at(address, model or "default", self._choose_key(key), LOOK_S)
+            is_ours = key is None or self._has_turned
+            description = await describe_model(asked, probe_schema=False, shows_key=is_ours)
             slots = None
-            if self.endpoint.loopback or description.get("window_from") == "/props":
+            if endpoint.loopback or description.get("window_from") == "/props":
                 slots = await self._slots()
             facts = Facts(description.get("window_tokens"), slots)
         except Exception as error:
             log.warning("The upstream does not tell about itself: %s", type(error).__name__)
             facts = Facts()
         finally:
-            self._looking.pop(model, None)
+            self._looking.pop((endpoint, model), None)
+        if endpoint != self.endpoint:
+            return facts  # of a server that is asked no more
         fresh_s = FACTS_S
         if facts.window_tokens is None:
             fresh_s = min(2 * before.fresh_s, MOST_RETRY_S) if before else RETRY_S
@@ -221,7 +262,8 @@ class Upstream:
 
     async def _slots(self) -> int | None:
         try:
-            response = await self._client.get(self.endpoint.join_beside("props"), timeout=LOOK_S)
+            async with self._use_client() as client:
+                response = await client.get(self.endpoint.join_beside("props"), timeout=LOOK_S)
         except httpx.HTTPError:
             return None
         return read_slots(parse_body(response.content)) if response.status_code == 200 else None
@@ -229,7 +271,8 @@ class Upstream:
     async def close(self) -> None:
         for looking in list(self._looking.values()):
             looking.cancel()
-        await self._client.aclose()
+        for client in {*self._under_way, self._client}:
+            await client.aclose()
 
 
 def list_end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

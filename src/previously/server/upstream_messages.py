@@ -128,7 +128,11 @@ class UpstreamViews:
         for _ in range(MOST_TRIES):
             kept, furniture = needed, make_furniture(request, place, needed)
             view, afterwards = await story.view_at_once(
-                budget, furniture=furniture, speaker=speaker, shown_from=min(place.positions, default=0)
+                budget,
+                furniture=furniture,
+                speaker=speaker,
+                shown_from=min(place.positions, default=0),
+                triggers=place.triggers,
             )
             needed = _find_needed(view, place, request)
             if needed == kept:

@@ -97,14 +97,14 @@ class Findings:
         self._story = story
 
     def fault(self, what: str, reason: str) -> None:
-        """Something is wrong with this."""
+        """Add a fault; beyond the most that are told, only count it."""
         if len(self.faults) < self._most:
             self.faults.append(Fault(f"story {self._story!r}, {what}" if self._story else what, reason))
         else:
             self.more_faults += 1
 
     def looked_at(self, kind: str, rows: int) -> None:
-        """So many rows more were compared."""
+        """Count so many rows more as compared."""
         self.checked[kind] += rows
         if self._told:
             self._told(self._story, self.checked.total())
@@ -120,14 +120,14 @@ class Findings:
         return Findings(self._most - len(self.faults), tell)
 
     def join(self, part: Findings) -> None:
-        """Count what was found."""
+        """Add the findings of a part."""
         self.faults += part.faults
         self.more_faults += part.more_faults
         self.checked.update(part.checked)  # also with what there was none of
         self.garbage += part.garbage
 
     def verified(self, stories: int) -> Verified:
-        """All of it."""
+        """Return the result of the whole check."""
         return Verified(
             stories, self.checked["entries"], dict(self.checked), tuple(self.faults), self.more_faults, self.garbage
         )

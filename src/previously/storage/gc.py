@@ -45,7 +45,7 @@ def count_old_leases(session: Session, owner: str, before: str) -> Garbage:
 
 
 def take_old_leases(session: Session, owner: str, before: str) -> Generator[None, None, Garbage]:
-    """Delete them."""
+    """Delete the leases that ended before that time."""
     taken = count_old_leases(session, owner, before)
     session.run("delete_old_leases", {"before": before, "owner": owner})
     return taken
@@ -89,10 +89,10 @@ def take_garbage(session: Session, key: StoryKey, before: str) -> Generator[None
         while piece := chain.next():
             total += piece.taken(session, key, holders)
             chain.freed = 0
-            rows = yield from _rest(rows + piece.path_rows)
+            rows = yield from _rest_after(rows + piece.path_rows)
         total += replace(_delete_caches(session, key, line.id, LOWEST), lines=1)
         session.run("delete_line", {"line": -abs(line.id), **key.values})
-        rows = yield from _rest(rows + 1)  # there may be many without any
+        rows = yield from _rest_after(rows + 1)  # there may be many without any
     for leaned_on, end in find_leftovers(session, key, before).items():
         while (last := _count(session, "last_depth", line=leaned_on, owner=key.owner)) >= end:
             total += _delete_caches(session, key, leaned_on, max(end, last - ROWS_PER_STAGE + 1))
@@ -100,7 +100,7 @@ def take_garbage(session: Session, key: StoryKey, before: str) -> Generator[None
     return total
 
 
-def _rest(rows: int) -> Generator[None, None, int]:
+def _rest_after(rows: int) -> Generator[None, None, int]:
     """End the stage if it has so many rows; how many the stage has from here on."""
     if rows < ROWS_PER_STAGE:
         return rows
@@ -135,7 +135,7 @@ def _count_caches(session: Session, key: StoryKey, line: int, depth: int) -> Gar
 
 
 def _delete_caches(session: Session, key: StoryKey, line: int, depth: int) -> Garbage:
-    """Delete them."""
+    """Delete the rows of path and cover that a line has from a depth on."""
     values = {"line": abs(line), "depth": depth, "owner": key.owner}
     taken = _count_caches(session, key, line, depth)
     session.run("delete_path_from", values)
@@ -205,7 +205,7 @@ class LinePiece:
     """Of each node, in the same order."""
 
     def take(self, found: list[tuple[int, int]]) -> None:
-        """Nodes with their entries."""
+        """Add nodes, each with its entry."""
         self.nodes += [node for node, _ in found]
         self.entries += [entry for _, entry in found]
 
@@ -214,7 +214,7 @@ class LinePiece:
         return Garbage(nodes=len(self.nodes), entries=len(holders.let_go(self.entries)))
 
     def taken(self, session: Session, key: StoryKey, holders: Holders) -> Garbage:
-        """Delete it."""
+        """Delete these nodes, with the entries that no other node holds and the caches of their line."""
         entries = holders.let_go(self.entries)
         session.many("delete_node", ((node, key.story, key.owner) for node in self.nodes))
         session.many("delete_entry", ((entry, key.story, key.owner) for entry in entries))

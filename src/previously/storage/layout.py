@@ -102,11 +102,7 @@ TABLES = (
         "firm= first_digest#+",
     ),
     _make_table(
-        "cover",
-        "line>line kind scope~ first= last= version>version firm=",
-        ("owner",),
-        "line",
-        ("last", "version"),
+        "cover", "line>line kind scope~ first= last= version>version firm=", ("owner",), "line", ("last", "version")
     ),
     _make_table("move", "id branch>branch node>old_head node>new_head at"),
     _make_table("epoch", "id digest# text*", is_digested=False),

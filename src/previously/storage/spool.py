@@ -28,7 +28,7 @@ class Spool:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what was written."""
+        """Empty the spool and begin anew."""
         if self._file:
             self._file.seek(0)
             self._file.truncate()

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from previously.core.errors import HeadMoved
+from previously.core.errors import BadInput, HeadMoved
 from previously.core.messages import Draft
 from previously.core.path import Put, Splice, Splices
 from previously.storage.database import Database, make_moment
@@ -30,7 +30,17 @@ from previously.storage.tables import Tables
 from previously.storage.tables.damage import Damaged
 from previously.storage.tables.index_state import MOST_AT_ONCE
 from previously.storage.tables.recall_cache import KeptPaths
-from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Forgotten, Move, StoryInfo, StoryKey, Traces
+from previously.storage.tables.records import (
+    MAIN,
+    NO_NODE,
+    BranchInfo,
+    Forgotten,
+    Move,
+    StoryInfo,
+    StoryKey,
+    StoryStamp,
+    Traces,
+)
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import BranchRow, read_story_rows
 
@@ -38,7 +48,19 @@ if TYPE_CHECKING:
     from previously.recall.vectors import WordTable
     from previously.storage.findings import Collected, Findings, Told, Verified
 
-__all__ = ["MAIN", "NO_NODE", "BranchInfo", "Damaged", "Forgotten", "Move", "Store", "StoryInfo", "StoryKey", "Traces"]
+__all__ = [
+    "MAIN",
+    "NO_NODE",
+    "BranchInfo",
+    "Damaged",
+    "Forgotten",
+    "Move",
+    "Store",
+    "StoryInfo",
+    "StoryKey",
+    "StoryStamp",
+    "Traces",
+]
 
 T = TypeVar("T")
 
@@ -97,6 +119,38 @@ class Store:
         return await self._change(
             key, branch, lambda row: [Splice(row.messages, 0, pieces)], at, expected_head, receipt, also
         )
+
+    async def extend(
+        self,
+        key: StoryKey,
+        branch: str,
+        drafts: Callable[[], Iterator[Draft]],
+        *,
+        at: str,
+        expected_head: int,
+        also: Callable[[Tables], object],
+    ) -> BranchInfo:
+        """Put messages at the end of a branch as they are read, however many: never more than a stage of them is held.
+        `drafts` begins to read them, again if it must. Readers see all of them or nothing; if reading fails, what was
+        written so far is taken away again."""
+
+        def write(tables: Tables) -> Generator[None, None, BranchInfo]:
+            row = tables.branch(key, branch)
+            if expected_head != row.head:
+                raise HeadMoved(f"Branch {row.name!r} has moved on since it was read.")
+            changed = yield from tables.writer.extend(key, row, drafts(), at)
+            also(tables)
+            return changed
+
+        try:
+            return await self.database.staging(key, write)
+        except BadInput:
+            from previously.storage.gc import has_garbage, take_garbage
+
+            before = f"{at}~"  # behind the time at which it was begun
+            if await self.database.reading(key.owner, lambda tables: has_garbage(tables.session, key, before)):
+                await self.database.destroying(key, lambda tables: take_garbage(tables.session, key, before))
+            raise
 
     async def _change(
         self,

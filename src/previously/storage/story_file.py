@@ -65,6 +65,15 @@ def write_story_lines(story: str, messages: int, spool: Spool) -> Iterator[str]:
             yield _dump({"table": table.name.replace(" ", "_"), **dict(zip(names, row, strict=True))})
 
 
+def read_first_line(path: Path) -> StoryFile:
+    """Return what the first line of a story's file says; its rows are not looked at."""
+    try:
+        with path.open("rb") as file:
+            return _parse_first(path, file.readline(LONGEST_LINE))
+    except OSError as error:
+        raise BadInput(f"{path}: the file cannot be read ({(error.strerror or 'unknown reason').lower()}).") from None
+
+
 def read_story_lines(path: Path, spool: Spool) -> StoryFile:
     """Read the file of a story into a spool; return what its first line says."""
     seen = dict.fromkeys(WITH_IDS, 0)  # the highest

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TypeVar
 
-from previously.core.errors import BadInput
+from previously.core.continuation import LINK, Continuation, parse_continuation
+from previously.core.errors import BadInput, HeadMoved
+from previously.core.fold_rules import FoldRules
 from previously.core.marks import Mark, MarkKind
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Version
-from previously.folds.recap import FoldRules
 from previously.runtime.clock import time_at
 from previously.runtime.story_moment import StoryMoment, find_known_reader
 from previously.runtime.story_settings import StorySettings
-from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.storage.store import BranchInfo, Store, StoryInfo, StoryKey, StoryStamp
 from previously.storage.tables import Tables
 
 PERSON = "person"
 
+MOST_SHARING = 8
+"""Stories that are read for what a character learns elsewhere, the newest: each costs a look at its notes."""
+
 T = TypeVar("T")
+
+_EXPECTED: ContextVar[StoryStamp | None] = ContextVar("expected", default=None)
+"""The stamp that a story must have for a change to be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +86,29 @@ class StoryAccess:
         return await self.store.read(self.key.owner, lambda tables: work(self.make_moment(tables)))
 
     async def change(self, work: Callable[[StoryChange], T]) -> T:
-        """Run work that changes the memory of the active branch, all of it or nothing."""
+        """Run work that changes the memory of the active branch, all of it or nothing. `HeadMoved` if the story is not
+        as it is expected to be."""
+        expected = _EXPECTED.get()
 
         def write(tables: Tables) -> T:
+            if expected is not None and tables.stories.stamp(self.key) != expected:
+                raise HeadMoved("Something else was done to this story meanwhile.")
             return work(StoryChange(tables, self.key, self.rules, tables.snapshot(self.key)))
 
         return await self.store.write(self.key, write)
+
+    async def read_stamp(self) -> StoryStamp:
+        """Return the stamp of the story as it is now."""
+        return await self.store.read(self.key.owner, lambda tables: tables.stories.stamp(self.key))
+
+    @contextmanager
+    def expect(self, stamp: StoryStamp) -> Iterator[None]:
+        """Let changes to memory be made only if the story still has this stamp."""
+        token = _EXPECTED.set(stamp)
+        try:
+            yield
+        finally:
+            _EXPECTED.reset(token)
 
     async def read_branch(self, name: str | None = None) -> BranchInfo:
         """Return a branch as it is now, the active one if no name is given."""
@@ -90,13 +116,57 @@ class StoryAccess:
 
     def make_moment(self, tables: Tables) -> StoryMoment:
         """Return the active branch as these tables have it."""
+        snapshot = tables.snapshot(self.key)
         return StoryMoment(
-            tables.snapshot(self.key),
+            snapshot,
             self.rules,
             self._known_reader,
             f"{self.key.owner}/{self.key.story}",
             partial(tables.recall, self.key),
+            self.key,
+            find_earlier=cache(partial(self._find_earlier, tables, snapshot, frozenset({self.key}))),
+            read_header=partial(tables.stories.kept, self.key, "header"),
+            list_sharing=partial(self._list_sharing, tables),
         )
+
+    def _list_sharing(self, tables: Tables, book: str) -> list[StoryMoment]:
+        """Return the other stories that have a book attached, the newest first."""
+        others = tables.books.attached_to(self.key.owner, book) - {self.key.story}
+        named = {info.key.story: info for info in tables.stories.all(self.key.owner) if info.key.story in others}
+        newest = sorted(named, reverse=True)[:MOST_SHARING]
+        return [self._make_moment_of(tables, named[story], tables.snapshot(named[story].key)) for story in newest]
+
+    def _find_earlier(self, tables: Tables, snapshot: Snapshot, passed: frozenset[StoryKey]) -> StoryMoment | None:
+        """Return the story that a branch continues, where it ended; None if there is none, or it is not here."""
+        link = read_continuation(snapshot)
+        info = tables.stories.known_by(self.key.owner, LINK, link.link) if link else None
+        if link is None or info is None or info.key in passed:
+            return None
+        branches = tables.stories.branches(info.key)
+        if not 0 <= link.branch < len(branches):
+            return None
+        branch = branches[link.branch].name
+        earlier = tables.snapshot(info.key, branch)
+        find_earlier = cache(partial(self._find_earlier, tables, earlier, passed | {info.key}))
+        return replace(self._make_moment_of(tables, info, earlier), find_earlier=find_earlier)
+
+    def _make_moment_of(self, tables: Tables, info: StoryInfo, snapshot: Snapshot) -> StoryMoment:
+        """Return a branch of another story, as it is by itself."""
+        return StoryMoment(
+            snapshot,
+            self.settings.of_story(tables.stories.kept(info.key, "settings")).in_force.fold_rules,
+            find_known_reader(self.store, info.key),
+            f"{info.key.owner}/{info.key.story}",
+            partial(tables.recall, info.key, snapshot.branch),
+            info.key,
+            info.name,
+        )
+
+
+def read_continuation(snapshot: Snapshot) -> Continuation | None:
+    """Return the link of a branch to the story it continues; None if it continues none."""
+    marks = snapshot.marks({MarkKind.CONTINUES})
+    return parse_continuation(marks[-1].text) if marks else None
 
 
 def find_version(snapshot: Snapshot, version: int) -> Version:

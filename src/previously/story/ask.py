@@ -1,8 +1,10 @@
 """Questions about a story: the memories and messages that answer one, and with a model a sentence that names them.
 
 One function for the library, the command line and the proxy. Messages are found by recall; a memory is a source only if
-it bears on the question (`recall.relevance`). Nothing is kept of a question but the model's answer, by the hash of its
-request, so that asking the same twice costs once.
+it bears on the question (`recall.relevance`) and does not merely quote messages. Stories that this one continues are
+sources too. Where the sources do not answer, the model is asked for other words to look for, and once more with what
+these find. Nothing is kept of a question but the model's answers, by the hash of their requests, so that asking the
+same twice costs once.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from previously.core.versions import Status
 from previously.folds.ask import NOT_SAID, AskedSource, AskFold, find_cited
 from previously.folds.checks import Refused
 from previously.runtime.answer_cache import AnswerSource
-from previously.runtime.search import SearchHit, catch_up, list_allowed, search
+from previously.runtime.search import SearchHit, list_allowed, list_earlier, search_all
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.writer import BuiltinWriter, MemoryReply, MemoryWriter
 from previously.story.access import StoryAccess
+from previously.story.searches import LONGEST_QUESTION, catch_up_all, find_witness, seek_words
 from previously.story.statements import Statement, list_statements
 from previously.text.cuts import cut_around
-from previously.view.reader import Reader, ReaderKind, parse_reader
+from previously.view.reader import Reader
 
 BEARS = 0.25
 """The share of a question (by rarity of its words) that a line of memory must hold to be a source. Of the exam's 90
@@ -55,9 +58,6 @@ LEAST_PASSAGE = 40
 
 MOST_PASSAGES = 12
 """Messages that are sources at most: sixteen held no further answer on the exam."""
-
-LONGEST_QUESTION = 2_000
-"""Characters of a question: a page is no question any more."""
 
 NOTHING_FOUND = "Nothing in the story speaks of that."
 NOTHING_TOLD = "The story has no messages yet."
@@ -92,20 +92,24 @@ class Evidence:
     """The name on it, if it is a message with one."""
     at: str | None
     note: str
-    """Its standing: `open`, `settled`, `stale`, `hidden`, the book it is from; mostly empty."""
+    """Its standing: `open`, `settled`, `stale`, `hidden`, the book it is from, or that a message shares no word with
+    the question; mostly empty."""
     score: float
     """A memory: the share of the question that it holds. A message: its score in the search."""
     tokens: int
+    story: str = ""
+    """The story it is of, where that is one that came before."""
 
     @property
     def label(self) -> str:
-        """The place it comes from, in words: `recap, messages 0 to 41`, `message 12, Maya`."""
+        """The place it comes from, in words: `recap, messages 0 to 41`, `message 12 of ferry, Maya`."""
         kind, _, name = self.address.partition(":")
+        thing = f"{kind} {name}".strip() + (f" of {self.story}" if self.story else "")
         if kind == "message":
-            return ", ".join(filter(None, (f"message {name}", self.speaker, self.note)))
+            return ", ".join(filter(None, (thing, self.speaker, self.note)))
         places = ", ".join(_say_span(span) for span in self.spans)
         of = f"message{'s' if len(self.spans) > 1 or any(len(span) > 1 for span in self.spans) else ''} {places}"
-        return ", ".join(filter(None, (f"{kind} {name}".strip(), self.note, of if places else "")))
+        return ", ".join(filter(None, (thing, self.note, of if places else "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,8 @@ class Questions:
         by_model: bool = True,
     ) -> Answer:
         """Answer a question about the story: with the memories and messages that speak of it, and if a model writes
-        memory, with its sentence above them, which names them, or "The story does not say."
+        memory, with its sentence above them, which names them, or "The story does not say." Before it says so, it is
+        asked for other words to look for, and again with what these find: three calls at most instead of one.
 
         `budget_tokens` is for all sources together, 2,000 if it is not given. With `witness`, nothing is shown that
         this character did not witness. With `by_model=False` no model is asked.
@@ -173,27 +178,50 @@ class Questions:
         budget = min(SOURCES_TOKENS, room) if budget_tokens is None else budget_tokens
         if budget <= 0:
             raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
-        who = Reader() if witness is None else parse_reader(f"{ReaderKind.CHARACTER}:{witness}")
-        await catch_up(self._access.store, self._access.key)
+        who = find_witness(witness)
+        await catch_up_all(self._access)
+        sources, place = await self._find(asked, who, budget, ())
+        if place is None:
+            return Answer(asked, Verdict.NOTHING, NOTHING_TOLD, "", ())
+        if not by_model or self._writer.made_by == BuiltinWriter.made_by:
+            return Answer(asked, Verdict.SOURCES, "", "", sources) if sources else _say_nothing(asked)
+        answer = await self._answer(asked, sources, place)
+        if answer.verdict not in (Verdict.NOT_SAID, Verdict.NOTHING):
+            return answer
+        words = await seek_words(self._access, self._writer, asked, who)
+        calls = answer.calls + words.cost.calls
+        found, _ = await self._find(asked, who, budget, words.lines)
+        if {source.text for source in found} <= {source.text for source in sources}:
+            return replace(answer, calls=calls)
+        second = await self._answer(asked, found, place)
+        chosen = answer if second.verdict is Verdict.SOURCES else second  # no answer is worse than "not said"
+        return replace(chosen, calls=calls + second.calls)
+
+    async def _find(
+        self, question: str, who: Reader, budget_tokens: int, beside: Sequence[str]
+    ) -> tuple[tuple[Evidence, ...], AnswerSource | None]:
+        """Return the sources and what an answer is about; None for that where nothing is told yet."""
         counter, dated = self._access.settings.counter, self._access.settings.in_force.clock == "chat"
 
         def read(moment: StoryMoment) -> tuple[tuple[Evidence, ...], AnswerSource | None]:
-            last = moment.snapshot.messages - 1
-            if last < 0:
+            newest = moment.snapshot.path(moment.snapshot.messages - 1, moment.snapshot.messages - 1)
+            if not newest and moment.find_earlier() is None:
                 return (), None
-            newest = moment.snapshot.path(last, last)
-            sources = _find_sources(moment, asked, moment.find_reader(who), budget, counter, dated=dated)
-            return sources, AnswerSource(self._access.key, newest[0].node, newest[0].hash)
+            sources = _find_sources(moment, question, who, budget_tokens, counter, beside, dated=dated)
+            node, seen = (newest[0].node, newest[0].hash) if newest else (0, b"")
+            return sources, AnswerSource(self._access.key, node, seen)
 
-        sources, place = await self._access.read(read)
-        if place is None:
-            return Answer(asked, Verdict.NOTHING, NOTHING_TOLD, "", ())
+        return await self._access.read(read)
+
+    async def _answer(self, question: str, sources: tuple[Evidence, ...], place: AnswerSource) -> Answer:
         if not sources:
-            return Answer(asked, Verdict.NOTHING, NOTHING_FOUND, "", ())
-        if not by_model or self._writer.made_by == BuiltinWriter.made_by:
-            return Answer(asked, Verdict.SOURCES, "", "", sources)
-        fold = AskFold(asked, tuple(AskedSource(source.label, source.text) for source in sources))
+            return _say_nothing(question)
+        fold = AskFold(question, tuple(AskedSource(source.label, source.text) for source in sources))
         return _make_answer(fold, await self._writer.write(fold, source=place), sources)
+
+
+def _say_nothing(question: str) -> Answer:
+    return Answer(question, Verdict.NOTHING, NOTHING_FOUND, "", ())
 
 
 def _check_question(question: str) -> str:
@@ -220,11 +248,20 @@ def _make_answer(fold: AskFold, reply: MemoryReply, sources: tuple[Evidence, ...
 
 
 def _find_sources(
-    moment: StoryMoment, question: str, reader: Reader, budget_tokens: int, counter: Counter, *, dated: bool
+    moment: StoryMoment,
+    question: str,
+    reader: Reader,
+    budget_tokens: int,
+    counter: Counter,
+    beside: Sequence[str],
+    *,
+    dated: bool,
 ) -> tuple[Evidence, ...]:
     memories = _choose_memories(moment, question, reader, budget_tokens // MEMORY_SHARE, counter)
     left = budget_tokens - sum(memory.tokens for memory in memories)
-    hits = search(moment, question, MOST_PASSAGES, None, reader, counter, dated=dated, least_share=WORTH_ASKING)
+    hits = search_all(
+        moment, question, MOST_PASSAGES, None, reader, counter, dated=dated, least_share=WORTH_ASKING, beside=beside
+    )
     passages = _choose_passages(hits, left, counter, dated=dated)
     return tuple(_number([*memories, *passages]))
 
@@ -234,29 +271,46 @@ def _choose_memories(
 ) -> list[Evidence]:
     """Return the lines of memory that bear on the question, the best first while they fit; lines of one memory that
     are chosen stand together, in their order."""
-    from previously.recall.relevance import measure_relevance, weigh_terms
-
-    statements = list_statements(moment, reader)
-    lines = [f"{statement.subject}: {statement.text}" for statement in statements]
-    weights = weigh_terms(*moment.recall(), question, allowed=list_allowed(reader))
-    scores = [measure_relevance(weights, line) for line in lines]
-    best = sorted(range(len(lines)), key=lambda at: (-scores[at], -_find_newest(statements[at])))
-    chosen: dict[str, list[int]] = {}
+    statements: list[Statement] = []
+    scores: list[float] = []
+    for one, who in [(moment, moment.find_reader(reader)), *list_earlier(moment, reader)]:
+        for statement, score in _score_statements(one, question, who):
+            if not statement.is_quoted and (not one.name or _is_of_its_time(statement)):
+                statements.append(replace(statement, story=one.name))
+                scores.append(score)
+    best = sorted(range(len(statements)), key=lambda at: (-scores[at], -_find_newest(statements[at])))
+    chosen: dict[tuple[str, str], list[int]] = {}
     said: set[str] = set()
     left = budget_tokens
     for at in best:
         statement = statements[at]
         if scores[at] < BEARS:
             break
-        cost = counter.tokens(f"{statement.text}\n") + (0 if statement.address in chosen else LABEL_TOKENS)
+        memory = statement.story, statement.address
+        cost = counter.tokens(f"{statement.text}\n") + (0 if memory in chosen else LABEL_TOKENS)
         if statement.text not in said and cost <= left:
             left -= cost
             said.add(statement.text)
-            chosen.setdefault(statement.address, []).append(at)
+            chosen.setdefault(memory, []).append(at)
     return [
         _join_statements([statements[at] for at in sorted(places)], max(scores[at] for at in places), counter)
         for places in chosen.values()
     ]
+
+
+def _score_statements(moment: StoryMoment, question: str, reader: Reader) -> Iterable[tuple[Statement, float]]:
+    from previously.recall.relevance import measure_relevance, weigh_terms
+
+    weights = weigh_terms(*moment.recall(), question, allowed=list_allowed(reader))
+    for statement in list_statements(moment, reader):
+        yield statement, measure_relevance(weights, f"{statement.subject}: {statement.text}")
+
+
+def _is_of_its_time(statement: Statement) -> bool:
+    """Return whether a statement of an earlier story says what happened there. How things stood there, what was open
+    and lore are inherited, and stand among this story's own as they are now."""
+    kind = statement.address.partition(":")[0]
+    return kind not in ("state", "wish", "lore") and not statement.note.startswith("open")
 
 
 LABEL_TOKENS = 12
@@ -271,7 +325,7 @@ def _join_statements(statements: Sequence[Statement], score: float, counter: Cou
     first, text = statements[0], " ".join(statement.text for statement in statements)
     spans = tuple(dict.fromkeys(span for statement in statements for span in statement.spans))
     tokens = counter.tokens(text) + LABEL_TOKENS
-    return Evidence(0, first.address, text, spans, None, None, first.note, round(score, 4), tokens)
+    return Evidence(0, first.address, text, spans, None, None, first.note, round(score, 4), tokens, first.story)
 
 
 def _choose_passages(
@@ -286,9 +340,11 @@ def _choose_passages(
         tokens = counter.tokens(text) + LABEL_TOKENS
         if text and tokens <= left:
             left -= tokens
-            note, at = "hidden" if hit.hidden else "", hit.at if dated else None
+            standing = ("hidden" if hit.hidden else "", "no word of the question" if hit.only_alike else "")
+            note, at = ", ".join(filter(None, standing)), hit.at if dated else None
             span = Span(hit.position, hit.position)
-            yield Evidence(0, f"message:{hit.position}", text, (span,), hit.speaker, at, note, hit.score, tokens)
+            place = f"message:{hit.position}"
+            yield Evidence(0, place, text, (span,), hit.speaker, at, note, hit.score, tokens, hit.story)
 
 
 def _number(sources: Iterable[Evidence]) -> Iterable[Evidence]:

@@ -2,21 +2,19 @@
 
 Most deeds are marks, and a mark that is taken off leaves what was there before. What changes a path, an attribute, the
 active branch or the status of versions is no mark; a mark of the kind *deed* stands beside it and says how to go back.
-It holds no id, since ids differ from copy to copy: heads are named by their hashes, branches and versions by their
-place in the list of all. A deed is its branch's own: a new branch begins without any.
+A deed is its branch's own: a new branch begins without any. No deed is passed over for an older one: where no way leads
+back from the newest, that is said, and only the next `undo` goes further back.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import takewhile
 
+from previously.core.deed import PERSON, Deed, DeedKind, parse_deed
 from previously.core.digests import ROOT_HASH
 from previously.core.errors import BadInput
-from previously.core.json_values import make_plain, read_plain
 from previously.core.marks import Mark, MarkKind, MarkPlace
 from previously.core.path import OnPath, Reuse, Splice, Splices
 from previously.core.snapshot import Snapshot
@@ -33,32 +31,12 @@ from previously.lore.hand_records import (
     parse_record,
 )
 from previously.memory.presence import HAND_MARKS, place_corrections
-from previously.runtime.clock import time_at
+from previously.runtime.note_deed import add_deed
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
 
-PERSON = "person"
-
 QUOTED = 60
 """Characters of a person's words that are told when they are taken back: enough to know them again, on one line."""
-
-
-class DeedKind(StrEnum):
-    """A deed that is no mark by itself."""
-
-    ADDED = "added"
-    IMPORTED = "imported"
-    INSERTED = "inserted"
-    EDITED = "edited"
-    DELETED = "deleted"
-    CHOSE = "chose"
-    HID = "hid"
-    UNHID = "unhid"
-    SWITCHED = "switched"
-    RESTORED = "restored"
-    TOOK_BACK = "took back"
-    APPROVED = "approved"
-    REJECTED = "rejected"
 
 
 _PATH = frozenset(
@@ -70,7 +48,7 @@ _WORDS = {
     DeedKind.INSERTED: "putting in message {at}",
     DeedKind.EDITED: "the edit of message {at}",
     DeedKind.DELETED: "the deletion of message {at}",
-    DeedKind.CHOSE: "the choice of another message {at}",
+    DeedKind.CHOSE: "the choice of another text for message {at}",
     DeedKind.HID: "hiding message {at}",
     DeedKind.UNHID: "showing message {at}",
     DeedKind.SWITCHED: "the switch; {was} is active again",
@@ -78,7 +56,22 @@ _WORDS = {
     DeedKind.TOOK_BACK: "taking a version back",
     DeedKind.APPROVED: "the approval",
     DeedKind.REJECTED: "the rejection",
+    DeedKind.ATTACHED: "attaching the book {what}",
+    DeedKind.DETACHED: "detaching the book {what}",
+    DeedKind.BRANCHED: "making the branch {what}",
+    DeedKind.CONTINUED: "continuing this story as {what}",
+    DeedKind.FORGOT: "forgetting {what}",
+    DeedKind.RENAMED: "renaming {what}",
+    DeedKind.SET: "the change of {what}",
 }
+_LASTING = {
+    DeedKind.BRANCHED: "it stays beside this one and changes nothing here",
+    DeedKind.CONTINUED: "`previously undo {what}` takes the link back there",
+    DeedKind.FORGOT: "what is forgotten is gone for good",
+    DeedKind.RENAMED: "the new name stays until you rename it again",
+    DeedKind.SET: "`previously set` changes settings back",
+}
+"""The deeds from which no way leads back, each with what there is instead."""
 _MARKS = {
     MarkKind.CHAPTER: "the end of the chapter at message {at}",
     MarkKind.RECAP: "your words for the recap",
@@ -97,21 +90,10 @@ _MARKS = {
     MarkKind.ENTERED: "that {text} came back",
     MarkKind.PRESENCE: "who was present at {span}",
     MarkKind.TURN: "what you said of how the game stands",
+    MarkKind.CONTINUES: "that this story continues another",
+    MarkKind.DISMISSED: "that a contradiction at message {at} is none",
 }
 """The marks that a person makes, in words; those without words hold a record."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """A deed as its mark holds it."""
-
-    did: DeedKind
-    was: int = 0
-    """The branch that was active before a switch, by its place in the list of all: it may be renamed."""
-    statuses: tuple[tuple[int, Status, str], ...] = ()
-    """The versions whose status it changed, by their place in the list of all, with the status and reason before."""
-    marks: tuple[MarkPlace, ...] = ()
-    """The marks that stood in the part of the path that it changed, by their place in the list of the branch's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,24 +109,10 @@ class WayBack:
     script: Splices = ()
     places: tuple[MarkPlace, ...] = ()
     """The marks that stand again where they stood."""
-    lost: tuple[int, ...] = ()
-    """Newer deeds to which no way leads back any more: their messages were changed again or forgotten, or others were
-    made in place of their versions."""
-
-
-def add_deed(
-    tables: Tables,
-    key: StoryKey,
-    deed: Deed,
-    position: int,
-    *,
-    seen: bytes = b"",
-    branch: str | None = None,
-    instead_of: Sequence[Mark] = (),
-) -> None:
-    """Note a deed on a branch, the active one if None; with it the marks that it took the place of."""
-    mark = Mark(0, 0, MarkKind.DEED, position, json.dumps(make_plain(deed)), PERSON, time_at(), seen)
-    tables.marks.add(key, tables.branch(key, branch), mark, [other.id for other in instead_of])
+    stays: str = ""
+    """The reason why it cannot be taken back: no way leads back from it, or none does any more."""
+    before: str = ""
+    """Of such a deed, the one before it in words; empty if there is none."""
 
 
 def list_marks_in(tables: Tables, key: StoryKey, branch: str, script: Splices) -> tuple[MarkPlace, ...]:
@@ -174,36 +142,39 @@ def add_path_deed(
 def find_way_back(tables: Tables, key: StoryKey) -> WayBack:
     """Return the way back from the newest thing that a person did on the active branch; `BadInput` if there is none."""
     snapshot = tables.snapshot(key)
-    lost: list[int] = []
     mine = [mark for mark in snapshot.marks() if mark.made_by == PERSON and _is_deed(mark)]
-    for mark in sorted(mine, key=lambda mark: -mark.id):
-        if mark.kind is not MarkKind.DEED:
-            return WayBack(mark, describe_mark(snapshot, mark), snapshot.head, lost=tuple(lost))
-        way = _find_way(tables, key, snapshot, mark)
-        if way is not None:
-            return replace(way, lost=tuple(lost))
-        lost.append(mark.id)
-    raise BadInput(
-        "There is nothing to undo: you did nothing on this branch that can be taken back. "
-        "For what folds wrote there are `restore` and `undo STORY version:N`."
-    )
+    newest_first = sorted(mine, key=lambda mark: -mark.id)
+    if not newest_first:
+        raise BadInput(
+            "There is nothing to undo: you did nothing on this branch that can be taken back. "
+            "For what folds wrote there are `restore` and `undo STORY version:N`."
+        )
+    way = _find_way(tables, key, snapshot, newest_first[0])
+    if way.stays and len(newest_first) > 1:
+        way = replace(way, before=_find_way(tables, key, snapshot, newest_first[1]).words)
+    return way
 
 
 def _is_deed(mark: Mark) -> bool:
     return mark.kind in _MARKS or (mark.kind is MarkKind.DEED and mark.origin == mark.id)
 
 
-def _find_way(tables: Tables, key: StoryKey, snapshot: Snapshot, mark: Mark) -> WayBack | None:
+def _find_way(tables: Tables, key: StoryKey, snapshot: Snapshot, mark: Mark) -> WayBack:
+    if mark.kind is not MarkKind.DEED:
+        return WayBack(mark, describe_mark(snapshot, mark), snapshot.head)
     deed = parse_deed(mark.text)
     if deed is None:
-        return None
+        stays = "a newer version of Previously noted it"
+        return WayBack(mark, f"what you did at message {mark.position}", snapshot.head, stays=stays)
     branches = [branch.name for branch in tables.stories.branches(key)]
     was = branches[deed.was] if 0 <= deed.was < len(branches) else ""
-    way = WayBack(mark, _WORDS[deed.did].format(at=mark.position, was=was), snapshot.head, deed, was=was)
+    words = _WORDS[deed.did].format(at=mark.position, was=was, what=deed.what)
+    way = WayBack(mark, words, snapshot.head, deed, was=was)
     if deed.did in _PATH:
         placed = _find_splice(tables, key, snapshot, mark.seen)
         if placed is None:
-            return None
+            vague = _WORDS[deed.did].replace("message {at}", "a message")  # nobody knows where it would stand now
+            return replace(way, words=vague, stays="its messages were changed again or forgotten since")
         splice, first = placed
         listed = [other.id for other, _ in tables.marks.every(key, tables.branch(key, None).id)]
         places = tuple(
@@ -211,20 +182,37 @@ def _find_way(tables: Tables, key: StoryKey, snapshot: Snapshot, mark: Mark) -> 
             for rank, position, behind in deed.marks
             if 0 <= rank < len(listed) and first <= position
         )
-        words = _WORDS[deed.did].format(at=splice.at, was="")
+        words = _WORDS[deed.did].format(at=splice.at)
         return replace(way, words=words, script=[splice], places=places)
-    if deed.did in (DeedKind.HID, DeedKind.UNHID):
-        item = snapshot.path(mark.position, mark.position)
-        same = item and item[0].entry.digest == mark.seen
-        return way if same and item[0].entry.attributes.hidden == (deed.did is DeedKind.HID) else None
-    if deed.did is DeedKind.SWITCHED:
-        return way if was else None
-    versions = snapshot.versions()
-    if any(not 0 <= at < len(versions) for at, _, _ in deed.statuses):
-        return None
-    changed = [(versions[at], status) for at, status, _ in deed.statuses]
-    forgotten = any(version.made.status is Status.FORGOTTEN for version, _ in changed)
-    return None if forgotten or any(tables.versions.find_rival(key, *one) for one in changed) else way
+    return replace(way, stays=_find_obstacle(tables, key, snapshot, way))
+
+
+def _find_obstacle(tables: Tables, key: StoryKey, snapshot: Snapshot, way: WayBack) -> str:
+    """Return why a deed that did not change the path cannot be taken back; empty if it can."""
+    match way.deed:
+        case Deed(did, what=what) if did in _LASTING:
+            return _LASTING[did].format(what=what)
+        case Deed(DeedKind.HID | DeedKind.UNHID as did):
+            item = snapshot.path(way.mark.position, way.mark.position)
+            same = item and item[0].entry.digest == way.mark.seen
+            stands = same and item[0].entry.attributes.hidden == (did is DeedKind.HID)
+            return "" if stands else "the message was changed again or forgotten since"
+        case Deed(DeedKind.SWITCHED):
+            return "" if way.was else "that branch is not there any more"
+        case Deed(DeedKind.ATTACHED, what=book):
+            return "" if book in tables.books.attached(key) else "the book is not attached any more"
+        case Deed(DeedKind.DETACHED, what=book):
+            return "" if tables.books.get(key.owner, book) else "there is no book of that name any more"
+        case Deed(statuses=statuses):
+            versions = snapshot.versions()
+            changed = [(versions[at], status) for at, status, _ in statuses if 0 <= at < len(versions)]
+            forgotten = any(version.made.status is Status.FORGOTTEN for version, _ in changed)
+            if forgotten or len(changed) < len(statuses):
+                return "what it was about is forgotten"
+            taken = any(tables.versions.find_rival(key, *one) for one in changed)
+            return "a fold has written another text in its place since" if taken else ""
+        case None:
+            return ""
 
 
 def _find_splice(tables: Tables, key: StoryKey, snapshot: Snapshot, seen: bytes) -> tuple[Splice, int] | None:
@@ -269,13 +257,6 @@ def _hash_of(snapshot: Snapshot, head: int) -> bytes:
     return last[0].hash if last else ROOT_HASH
 
 
-def parse_deed(text: str) -> Deed | None:
-    try:
-        return read_plain(Deed, json.loads(text))
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return None
-
-
 def put_statuses_back(tables: Tables, key: StoryKey, snapshot: Snapshot, deed: Deed) -> None:
     """Give versions the status back that they had before a deed."""
     listed = snapshot.versions()
@@ -301,6 +282,8 @@ def describe_record(record: HandRecord) -> str:
     match record:
         case LoreRecord(EntryAction.MERGE) | PersonRecord():
             return f"merging {record.name} into {record.into}"
+        case LoreRecord(EntryAction.RENAME):
+            return f"renaming {record.name} to {record.into}"
         case LoreRecord(EntryAction.WRITE):
             return f"your words on {record.name}"
         case LoreRecord(EntryAction.ACCEPT):

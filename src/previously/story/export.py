@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from previously.core.errors import BadInput
@@ -12,13 +12,16 @@ from previously.core.messages import Entry, Message, Role
 from previously.core.path import OnPath
 from previously.formats import to_anthropic, to_claude_code, to_openai
 from previously.formats.story_book import AppendixPart, BookChapter, StoryBook, write_epub, write_markdown
+from previously.formats.story_directory import write_new_files
 from previously.formats.write_book import write_book
 from previously.formats.write_sillytavern import ChatLine, write_chat
 from previously.lore.books import CHARACTER_BOOK, WORLD_INFO
 from previously.lore.entry import KeyedEntry
 from previously.lore.threads import ThreadStatus
+from previously.runtime.story_moment import StoryMoment
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
+from previously.story.directory_content import read_content
 from previously.story.lore_edits import LoreEdits
 from previously.story.memory_texts import MemoryTexts
 from previously.story.threads_state import ThreadsState
@@ -41,6 +44,13 @@ class ExportFile:
     branch: str = ""
     left_out: int = 0
     """The number of messages that the format has no place for."""
+    messages: int = 0
+    turns: int = 0
+    """The number of messages, and of the turns that they are in a format in which roles alternate; 0 in others."""
+    entries: int | None = None
+    """The number of entries of lore, where the file is a book."""
+    path: str = ""
+    """Its path, where it is a file of a directory."""
 
 
 class StoryExport:
@@ -60,8 +70,9 @@ class StoryExport:
         self._transcript, self._texts, self._lore, self._state = transcript, texts, lore, state
 
     async def export(self, to: str) -> list[ExportFile]:
-        """Return the story as files in a format (`EXPORT_FORMATS`). A SillyTavern chat has one file for each branch,
-        all others are one file."""
+        """Return the story as files in a format (`EXPORT_FORMATS`). A SillyTavern chat has one file for each branch, a
+        directory many, all others are one file."""
+        to = OLD_NAMES.get(to, to)
         if to not in EXPORT_FORMATS:
             raise BadInput(f"There is no format named {to!r} to export to; use one of {', '.join(EXPORT_FORMATS)}.")
         return await EXPORT_FORMATS[to](self)
@@ -73,7 +84,9 @@ class StoryExport:
     async def _write_anthropic(self) -> list[ExportFile]:
         said, left_out = _drop_hidden(await self._transcript.messages())
         attributes = [item.entry.attributes for item in said]
-        return [_file(to_anthropic([item.entry.message for item in said], attributes), left_out)]
+        messages = [item.entry.message for item in said]
+        body = to_anthropic(messages, attributes)
+        return [replace(_file(body, left_out), messages=len(messages), turns=len(body["messages"]))]
 
     async def _write_claude_code(self) -> list[ExportFile]:
         said, left_out = _drop_hidden(await self._transcript.messages())
@@ -86,7 +99,8 @@ class StoryExport:
             at=times[0] if times else EARLIEST,
             header=header,
         )
-        return [ExportFile("".join(f"{line}\n" for line in lines).encode(), left_out=left_out)]
+        content = "".join(f"{line}\n" for line in lines).encode()
+        return [ExportFile(content, left_out=left_out, messages=len(said), turns=len(lines))]
 
     async def _write_chat(self) -> list[ExportFile]:
         header = await self._transcript.header()
@@ -120,13 +134,20 @@ class StoryExport:
             for number, entry in enumerate(await self._lore.lore())
             if entry.by != "book" and entry.status in ("live", "retired")
         ]
-        return [_file(write_book(form, self._name, entries))]
+        return [replace(_file(write_book(form, self._name, entries)), entries=len(entries))]
 
     async def _write_markdown(self) -> list[ExportFile]:
         return [ExportFile(write_markdown(await self._bind()).encode())]
 
     async def _write_epub(self) -> list[ExportFile]:
         return [ExportFile(write_epub(await self._bind()))]
+
+    async def _write_directory(self) -> list[ExportFile]:
+        def read(moment: StoryMoment) -> dict[str, bytes]:
+            return write_new_files(read_content(moment, self._name), self._name, moment.snapshot.branch)
+
+        files = await self._access.read(read)
+        return [ExportFile(content, path=path) for path, content in files.items()]
 
     async def _bind(self) -> StoryBook:
         """Return the story as a book."""
@@ -167,8 +188,12 @@ EXPORT_FORMATS: Mapping[str, Callable[[StoryExport], Coroutine[Any, Any, list[Ex
     "character-book": StoryExport._write_character_book,
     "markdown": StoryExport._write_markdown,
     "epub": StoryExport._write_epub,
+    "directory": StoryExport._write_directory,
 }
 """The formats of other programs that a story is written in."""
+
+OLD_NAMES = {"folder": "directory"}
+"""Formats by names that they had."""
 
 
 def _drop_hidden(said: Sequence[OnPath]) -> tuple[list[OnPath], int]:

@@ -10,22 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from previously.core.count_nouns import count_nouns
+from previously.core.deed import Deed, DeedKind
 from previously.core.digests import span_key
 from previously.core.errors import BadInput, HeadMoved
+from previously.core.fold_rules import FoldRules
 from previously.core.json_values import clean
 from previously.core.marks import Mark, find_starts, is_of_a_span
 from previously.core.path import Span, find_position
 from previously.core.snapshot import Snapshot
 from previously.core.versions import IN_FORCE, REJECTED, TAKEN_BACK, Kind, Status, Version, has_read
-from previously.folds.recap import FoldRules
 from previously.memory.in_force import InForce
 from previously.memory.notes import find_notes
 from previously.runtime.clock import time_at
+from previously.runtime.note_deed import add_deed
 from previously.runtime.retry import retry_when_moved
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess, StoryChange, find_version
-from previously.story.deeds import Deed, DeedKind, WayBack, add_deed, find_way_back, put_statuses_back
+from previously.story.deeds import WayBack, find_way_back, put_statuses_back
 from previously.story.memory_edits import TextName, list_hand_marks, parse_text_name, read_text, write_text
 
 _RESTORABLE = IN_FORCE | {Status.UNDONE}
@@ -67,27 +70,36 @@ class History:
 
     async def undo(self) -> str:
         """Take back the last thing that a person did to the active branch of this story, or the switch to it; return
-        what that was, in words. What folds wrote is not touched: see `take_back`."""
+        what that was, in words. What folds wrote is not touched: see `take_back`. `BadInput` says what cannot be taken
+        back; that is left as it is, and the next call goes one step further back."""
         return await retry_when_moved(self._undo)
+
+    async def to_undo(self) -> tuple[str, int]:
+        """Return what `undo` would take back, in words, and how many messages it would take out of the story."""
+        key = self._access.key
+        way = await self._access.store.read(key.owner, lambda tables: find_way_back(tables, key))
+        return way.words, sum(max(0, splice.remove - len(splice.pieces)) for splice in way.script)
 
     async def _undo(self) -> str:
         key, store = self._access.key, self._access.store
         way = await store.read(key.owner, lambda tables: find_way_back(tables, key))
         if way.script:
             branch = await self._access.read_branch()
-            await store.apply(
+            after = await store.apply(
                 key, branch.name, way.script, at=time_at(), expected_head=way.head,
                 also=lambda tables: _end_way(tables, key, way),
             )  # fmt: skip
-            return way.words
+            return _say_undone(way, branch.messages - after.messages, after.messages)
 
-        def write(tables: Tables) -> str:
+        def write(tables: Tables) -> None:
             if find_way_back(tables, key) != way:
                 raise HeadMoved("Something else was done to this story meanwhile.")
             _go_back(tables, key, way)
-            return way.words
 
-        return await store.write(key, write)
+        await store.write(key, write)
+        if way.stays:
+            raise BadInput(_say_not_undone(way))
+        return way.words
 
     async def take_back(self, version: int | None = None) -> Version:
         """Put a version out of force that a fold wrote, by default the newest that is in force. The next fold makes
@@ -118,6 +130,16 @@ class History:
             if not any(_is_same_answer(version, other) for other in waiting[:at])
         ]
 
+    async def failures(self) -> list[Version]:
+        """Return the folds that failed and that nothing better stands in place of yet, the newest first: what was
+        refused, and what the built-in writer made for a model that could not. The reason of each says why."""
+        latest: dict[tuple[Kind, str, Span], Version] = {}
+        for version in await self.log():
+            latest[version.made.kind, version.made.scope, version.made.span] = version
+        is_failed = {Status.REFUSED, Status.PROVISIONAL}
+        failed = [one for one in latest.values() if one.made.status in is_failed and REJECTED not in one.made.reason]
+        return sorted(failed, key=lambda version: -version.id)
+
     async def approve(self, version: int) -> Version:
         """Put a version that waits in force."""
         return await self._decide(version, Status.COMMITTED, "approved by a person")
@@ -143,6 +165,20 @@ class History:
         return await self._access.change(change)
 
 
+def _say_undone(way: WayBack, taken: int, left: int) -> str:
+    if taken <= 0 or way.deed is None or way.deed.did is not DeedKind.IMPORTED:
+        return way.words
+    messages = f"{count_nouns(taken, 'message')} taken out"
+    emptied = "" if left else ", all there were: the story is empty now"
+    return f"{way.words}: {messages}{emptied}; importing the file again brings them back"
+
+
+def _say_not_undone(way: WayBack) -> str:
+    words = way.words[0].upper() + way.words[1:]
+    further = f"; `undo` again takes back {way.before}" if way.before else ""
+    return f"{words} cannot be taken back here: {way.stays}. Nothing was changed{further}."
+
+
 def _list_telling(snapshot: Snapshot, rules: FoldRules, position: int) -> list[Telling]:
     at = find_position(snapshot.messages, position)
     notes = {(note.version.made.kind, note.span): note for note in find_notes(snapshot)}
@@ -159,22 +195,22 @@ def _list_telling(snapshot: Snapshot, rules: FoldRules, position: int) -> list[T
     return telling
 
 
-def _take_marks_back(tables: Tables, key: StoryKey, marks: Sequence[int]) -> None:
-    branch = tables.branch(key, None)
-    for mark in marks:
-        tables.marks.take_back(key, branch, mark)
+def _take_mark_back(tables: Tables, key: StoryKey, mark: Mark) -> None:
+    tables.marks.take_back(key, tables.branch(key, None), mark.id)
 
 
 def _end_way(tables: Tables, key: StoryKey, way: WayBack) -> None:
     """Put the marks back that stood on a path which is now as it was."""
-    _take_marks_back(tables, key, (way.mark.id, *way.lost))
+    _take_mark_back(tables, key, way.mark)
     tables.writer.place_marks(key, tables.branch(key, None), way.places)
 
 
 def _go_back(tables: Tables, key: StoryKey, way: WayBack) -> None:
-    """Take back a deed that did not change the path."""
+    """Take back a deed that did not change the path; of one that stays, only its mark."""
     snapshot = tables.snapshot(key)
-    _take_marks_back(tables, key, (way.mark.id, *way.lost))
+    _take_mark_back(tables, key, way.mark)
+    if way.stays:
+        return
     match way.deed:
         case Deed(DeedKind.HID | DeedKind.UNHID):
             entry = snapshot.path(way.mark.position, way.mark.position)[0].entry
@@ -182,6 +218,10 @@ def _go_back(tables: Tables, key: StoryKey, way: WayBack) -> None:
             tables.writer.set_attributes(key, [(entry.id, attributes)])
         case Deed(DeedKind.SWITCHED):
             tables.stories.switch(key, way.was)
+        case Deed(DeedKind.ATTACHED, what=book):
+            tables.books.detach(key, book)
+        case Deed(DeedKind.DETACHED, what=book):
+            tables.books.attach(key, book)
         case Deed():
             put_statuses_back(tables, key, snapshot, way.deed)
         case None:
@@ -216,7 +256,7 @@ def _note_statuses(change: StoryChange, did: DeedKind, before: Sequence[Version]
         if now[version.id] is not version.made.status
     )
     deed = Deed(did, statuses=statuses)
-    add_deed(change.tables, change.key, deed, change.snapshot.messages - 1, instead_of=retired)
+    add_deed(change.tables, change.key, deed, instead_of=retired)
 
 
 def _restore(change: StoryChange, version: int) -> Version:

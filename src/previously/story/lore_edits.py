@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from previously.core.deed import Deed, DeedKind
 from previously.core.errors import BadInput
 from previously.core.json_values import clean
 from previously.core.marks import Mark, MarkKind
-from previously.core.messages import Role
 from previously.core.note import said_key
 from previously.core.scene import TYPES
 from previously.lore.entry import EntryKey, KeyedEntry, LoreEntry, find_key_problems
@@ -21,11 +21,11 @@ from previously.lore.index import make_keyed
 from previously.lore.keys import normalize_name
 from previously.lore.merge import find_entry
 from previously.memory.known import KnownState, read_book_entries
+from previously.runtime.note_deed import add_deed
 from previously.runtime.story_moment import StoryMoment
-from previously.runtime.view_lore import LoreTurn, scan_turn
+from previously.storage.tables import Tables
 from previously.story.access import StoryAccess, StoryChange
 from previously.text.likeness import find_alike
-from previously.view.reader import parse_reader
 
 LONGEST_NAME = 100
 """Characters of a name or a keyword: longer ones hardly ever occur in a text."""
@@ -36,10 +36,6 @@ MOST_KEYWORDS = 64
 
 MOST_MEANT = 5
 """Entries that a name could mean that are named: more would not be read."""
-
-LOOKED_AT = 200
-"""Number of further messages that are read for those that a reader has seen, up to the newest of the user's: more than
-one turn of a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +69,8 @@ class LoreExplanation:
     book: str
     fired: bool
     reason: str
+    place: str = ""
+    """The part of the view in which it stands; empty if it does not come up."""
 
 
 class LoreEdits:
@@ -94,12 +92,7 @@ class LoreEdits:
         return await self._access.read(lambda moment: _list_lore(moment, everything=everything))
 
     async def write_lore(
-        self,
-        name: str,
-        kind: str = "",
-        *,
-        keywords: Sequence[str] | None = None,
-        content: str | None = None,
+        self, name: str, kind: str = "", *, keywords: Sequence[str] | None = None, content: str | None = None
     ) -> LoreListing:
         """Write an entry, or part of one that is there: what is given stands from now on, whatever scenes say.
 
@@ -189,9 +182,30 @@ class LoreEdits:
 
         return await self._record(make_record)
 
-    async def explain_lore(self, reader: str = "chat") -> list[LoreExplanation]:
-        """Return why each entry comes up in the view of the newest turn, or does not; those that do first."""
-        return await self._access.read(lambda moment: self._explain(moment, reader))
+    async def rename_lore(self, name: str, new: str) -> LoreListing:
+        """Give an entry another name; it is still found by the old one. Whoever knows less of it is not told.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.write_lore("Grim", "character", content="A barkeeper.")
+        ...     story.rename_lore("Grim", "Grimald").name
+        'Grimald'
+        """
+
+        def make_record(moment: StoryMoment) -> LoreRecord:
+            entry, called = _find_entry(moment, name, ""), _check_name(new)
+            other = moment.read_known().state.lore.get(normalize_name(called))
+            if other is not None and other.key != entry.key:
+                raise BadInput(f"There is an entry {other.name!r} already; `lore merge` says that two are one.")
+            return LoreRecord(EntryAction.RENAME, entry.name, entry.type, into=called)
+
+        return await self._record(make_record)
+
+    async def explain_lore(self, reader: str = "chat", *, sentence: str | None = None) -> list[LoreExplanation]:
+        """Return why each entry comes up in the view of the newest turn, or does not; those that do first. With a
+        `sentence`, as if it were all that was said."""
+        return await self._access.read(lambda moment: self._explain(moment, reader, sentence))
 
     async def attach_book(self, name: str) -> None:
         """Let entries of a book come up in this story.
@@ -205,37 +219,50 @@ class LoreEdits:
         ['lethen']
         """
         key = self._access.key
-        await self._access.store.write(key, lambda tables: tables.books.attach(key, name))
+
+        def write(tables: Tables) -> None:
+            if name not in tables.books.attached(key):
+                tables.books.attach(key, name)
+                add_deed(tables, key, Deed(DeedKind.ATTACHED, what=name))
+
+        await self._access.store.write(key, write)
 
     async def detach_book(self, name: str) -> None:
         """Let them come up no more. The book stays."""
         key = self._access.key
-        if not await self._access.store.write(key, lambda tables: tables.books.detach(key, name)):
-            raise BadInput(f"The book {name!r} is not attached to this story.")
+
+        def write(tables: Tables) -> None:
+            if not tables.books.detach(key, name):
+                raise BadInput(f"The book {name!r} is not attached to this story.")
+            add_deed(tables, key, Deed(DeedKind.DETACHED, what=name))
+
+        await self._access.store.write(key, write)
 
     async def attached_books(self) -> list[str]:
         """Return the books that are attached, in order."""
         return await self._access.read(lambda moment: moment.snapshot.attached())
 
-    def _explain(self, moment: StoryMoment, reader: str) -> list[LoreExplanation]:
+    def _explain(self, moment: StoryMoment, reader: str, sentence: str | None) -> list[LoreExplanation]:
+        from previously.lore.placement import describe_place
+        from previously.runtime.story_setup import parse_setup
+        from previously.runtime.view_lore import make_turn, scan_turn  # not for who lists lore
+        from previously.view.reader import parse_reader
+
         settings, counter = self._access.settings.in_force, self._access.settings.counter
         who = moment.find_reader(parse_reader(reader, settings.preset))
-        messages = moment.snapshot.messages
         lore = moment.read_lore(moment.read_known(who.name), who.name)
-        first = max(0, messages - max(settings.lore_depth, lore.index.deepest) - LOOKED_AT)
-        path = moment.snapshot.path(first, messages - 1)
-        seen = [item for item in path if who.witnessed(item) and not item.entry.attributes.hidden]
-        asked = next((item for item in reversed(seen) if item.entry.message.role is Role.USER), None)
-        last = asked.position if asked else messages - 1
-        budget = settings.budget_tokens() * settings.lore_percent // 100
-        budget += sum(counter.tokens(entry.content) for entry in lore.constants)  # which are told elsewhere
-        read = [item for item in seen if item.position <= last]
-        turn = LoreTurn(read, asked.node if asked else 0, last + 1, settings.lore_depth, budget)
+        turn = make_turn(moment, lore, who, settings, counter, sentence=sentence)
         scan = scan_turn(moment, lore, turn, counter, str(who))
-        entries = lore.index.entries
+        entries, outlets = lore.index.entries, parse_setup(moment.read_header()).outlets
         decided = sorted(scan.explain_all().items(), key=lambda decision: not decision[1].fired)
         return [
-            LoreExplanation(entries[uid].name, entries[uid].book, decision.fired, decision.reason)
+            LoreExplanation(
+                entries[uid].name,
+                entries[uid].book,
+                decision.fired,
+                decision.reason,
+                describe_place(entries[uid], outlets) if decision.fired else "",
+            )
             for uid, decision in decided
         ]
 
@@ -249,7 +276,7 @@ class LoreEdits:
     async def _record(self, make_record: Callable[[StoryMoment], LoreRecord]) -> LoreListing:
         def read(moment: StoryMoment) -> LoreRecord:
             record = make_record(moment)
-            if record.deed not in (EntryAction.WRITE, EntryAction.MERGE):
+            if record.deed not in (EntryAction.WRITE, EntryAction.MERGE, EntryAction.RENAME):
                 return record
             known_to = _list_knowing(moment, [normalize_name(name) for name in (record.name, record.into) if name])
             return replace(record, known_to=known_to)

@@ -10,10 +10,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from previously.core.cast import MOST_FACTS, Fact, Knowledge, cut_line, parse_knowledge
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
+from previously.core.fold_rules import FoldRules
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind
 from previously.core.messages import Draft, Message, Role, Text, clean_draft
 from previously.core.path import OnPath, Span, find_position
@@ -21,7 +23,6 @@ from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.boundary import OPENING_MESSAGES, find_opening
 from previously.folds.prompts.templates import render_message
-from previously.folds.recap import FoldRules
 from previously.memory.in_force import ChapterText, InForce, MemoryText, join_texts
 from previously.memory.known import KnownReader, cast_scope
 from previously.memory.notes import resolve_tail
@@ -204,6 +205,20 @@ class MemoryEdits:
 
         return await self._access.change(change)
 
+    async def dismiss(self, position: int, contradiction: str) -> None:
+        """Say that a contradiction which the librarian saw at a message is none."""
+
+        def change(change: StoryChange) -> None:
+            place, words = find_position(change.snapshot.messages, position), hash_words(contradiction)
+            if (place, words) not in _list_dismissed(change.snapshot):
+                change.add_mark(MarkKind.DISMISSED, place, words)
+
+        await self._access.change(change)
+
+    async def dismissed(self) -> set[tuple[int, str]]:
+        """Return the contradictions that are none: the message of each, and the hash of its words."""
+        return await self._access.read(lambda moment: _list_dismissed(moment.snapshot))
+
     async def open_chapter(self, number: int) -> Span:
         """Let a chapter end no more where it ended: what follows is part of it. Return its messages."""
 
@@ -223,6 +238,15 @@ class MemoryEdits:
         return await self.close_chapter(title, chapter.last)
 
 
+def hash_words(text: str) -> str:
+    """Return what a text is known by where its words are not kept."""
+    return blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _list_dismissed(snapshot: Snapshot) -> set[tuple[int, str]]:
+    return {(mark.position, mark.text) for mark in snapshot.marks({MarkKind.DISMISSED})}
+
+
 def _find_pin(snapshot: Snapshot, pin: int) -> Mark:
     for mark in snapshot.marks({MarkKind.PIN}):
         if mark.id == pin:
@@ -230,15 +254,16 @@ def _find_pin(snapshot: Snapshot, pin: int) -> Mark:
     raise BadInput(f"There is no pin {pin} on branch {snapshot.branch!r}; `show` lists them.")
 
 
-def write_text(change: StoryChange, what: str, text: str, *, flagged: bool = False) -> None:
+def write_text(change: StoryChange, what: str, text: str, *, flagged: bool = False, made_by: str = PERSON) -> None:
     """Put a person's words in place of a text. They are flagged at once if they stand on what was changed since."""
     words, name = _check_words(text), parse_text_name(what)
     place = _find_place(change.snapshot, change.rules, name)
     run = change.snapshot.path(place.first, place.last)
     seen = b"" if flagged else span_key(item.entry.digest for item in run)
-    change.add_mark(_MARK_KINDS[name.kind], place.last, words, seen=seen, of=place.of, instead_of=place.marks)
+    kind = _MARK_KINDS[name.kind]
+    change.add_mark(kind, place.last, words, seen=seen, of=place.of, instead_of=place.marks, made_by=made_by)
     versions = change.tables.versions
-    versions.commit(change.key, _make_version(name.kind, place, run, words))
+    versions.commit(change.key, _make_version(name.kind, place, run, words, made_by))
     if name.kind is Kind.CHAPTER:
         later = [version for _, last, version in change.snapshot.cover(Kind.BACKBONE) if last >= place.last]
         if len(later) <= FOLDED_ANEW:
@@ -371,7 +396,7 @@ def _find_chapter(closed: Sequence[Chapter], number: int) -> Chapter:
     raise BadInput(f"There is no closed chapter {number}; there are {len(closed)}.")
 
 
-def _make_version(kind: Kind, place: _Place, run: Sequence[OnPath], text: str) -> NewVersion:
+def _make_version(kind: Kind, place: _Place, run: Sequence[OnPath], text: str, made_by: str) -> NewVersion:
     """Return what the log keeps of a person's words."""
     return NewVersion(
         kind=kind,
@@ -382,8 +407,8 @@ def _make_version(kind: Kind, place: _Place, run: Sequence[OnPath], text: str) -
         text=text,
         carry="",
         status=Status.BY_HAND,
-        made_by=PERSON,
-        reason="written by a person",
+        made_by=made_by,
+        reason="written by a person" if made_by == PERSON else "came with a file",
         at=time_at(),
         anchor=run[-1].node,
         reach=len(run),

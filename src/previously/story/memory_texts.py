@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from previously.core.cast import Knowledge
 from previously.core.errors import BadInput
+from previously.core.fold_rules import FoldRules, Timeline
 from previously.core.marks import SPAN_SCOPE, Mark, MarkKind
 from previously.core.note import Note, parse_note
 from previously.core.path import OnPath, Span, find_position
@@ -15,10 +17,9 @@ from previously.core.presence import PresenceSource
 from previously.core.scene import Analysis, Scene
 from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
-from previously.core.versions import Kind
+from previously.core.versions import Kind, Version
 from previously.folds.builtin.quotes import renumber_quotes
 from previously.folds.cast_facts import Knower, find_knowers
-from previously.folds.recap import FoldRules, Timeline
 from previously.folds.scene import parse_scene
 from previously.folds.summary import Gap, find_gaps
 from previously.folds.tiles import TileRules, cut_scene_tiles
@@ -26,9 +27,18 @@ from previously.lore.merge import find_entry
 from previously.lore.state import State
 from previously.memory.in_force import ChapterText, InForce, MemoryText
 from previously.memory.known import CastFacts
-from previously.memory.notes import find_analyses, find_updates, list_end_kinds, read_analysis, read_fragments
+from previously.memory.memory_map import MemoryMap, draw_map
+from previously.memory.notes import (
+    find_analyses,
+    find_updates,
+    has_notes,
+    list_end_kinds,
+    read_analysis,
+    read_fragments,
+)
 from previously.runtime.story_moment import StoryMoment
 from previously.story.access import StoryAccess, StoryChange
+from previously.story.deeds import describe_mark
 from previously.story.memory_edits import TextName, read_text
 
 
@@ -136,9 +146,12 @@ class MemoryTexts:
 
     async def episodes(self) -> list[MemoryText]:
         """Return what happened in each span that an update told, in path order; of spans told anew the newest."""
-        return await self._access.read(
-            lambda moment: InForce(moment.snapshot).episodes(0, moment.snapshot.messages - 1)
-        )
+
+        def read(moment: StoryMoment) -> list[MemoryText]:
+            snapshot = moment.snapshot
+            return InForce(snapshot).episodes(0, snapshot.messages - 1) if has_notes(snapshot, Kind.EPISODE) else []
+
+        return await self._access.read(read)
 
     async def scenes(self) -> list[SceneText]:
         """Return every scene that was noted and stands on the path, the oldest first."""
@@ -170,6 +183,8 @@ class MemoryTexts:
         """Return the newest analysis of every fragment that has one, with its position."""
 
         def read(moment: StoryMoment) -> list[tuple[int, Analysis]]:
+            if not has_notes(moment.snapshot, Kind.ANALYSIS):
+                return []
             tiles = find_analyses(moment.snapshot, _read_path(moment.snapshot))
             return [(tile.span.first, read_analysis(tile)) for tile in tiles if tile.note]
 
@@ -185,6 +200,38 @@ class MemoryTexts:
 
         return list(await self._access.read(read)) if self._access.rules.timeline is Timeline.LIBRARIAN else []
 
+    async def memory_map(self) -> MemoryMap:
+        """Return which memory stands for which messages of the active branch, threads from opening to settling, who was
+        present, what is by hand, and what nothing tells yet.
+
+        >>> from previously import BlockingMemory, Settings
+        >>> with BlockingMemory(":memory:", settings=Settings(tail_messages=1, fold_messages=2)) as memory:
+        ...     story = memory.story("ferry")
+        ...     for text in ("Odalys hid the ledger.", "Wren saw her.", "Rain."):
+        ...         _ = story.add("assistant", text)
+        ...     _ = story.fold()
+        ...     drawn = story.memory_map()
+        >>> [(band.kind, band.span.first, band.span.last) for band in drawn.bands], drawn.untold
+        ([('recap', 0, 1)], (Span(first=2, last=2),))
+        """
+
+        def read(moment: StoryMoment) -> MemoryMap:
+            presence = moment.read_presence()
+            stretches = [
+                stretch if stretch.names is None else replace(stretch, names=presence.show_names(stretch.names))
+                for stretch in presence.stretches()
+            ]
+            whole = moment.read_known().state.threads.threads
+            threads = [thread for thread in whole if thread.opened >= 0]  # others began before this story
+            describe = partial(describe_mark, moment.snapshot)
+            return draw_map(moment.snapshot, moment.rules, threads, stretches, describe)
+
+        return await self._access.read(read)
+
+    async def list_key_facts(self, name: str) -> list[str]:
+        """Return what somebody knows in this story, in a few lines, without what they know from elsewhere."""
+        return await self._access.read(lambda moment: moment.read_own_facts(name))
+
     async def _read_text(self, kind: Kind) -> MemoryText | None:
         return await self._access.read(lambda moment: read_text(moment.snapshot, moment.rules, TextName(kind)))
 
@@ -194,6 +241,8 @@ def _read_path(snapshot: Snapshot) -> list[OnPath]:
 
 
 def read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
+    if not has_notes(snapshot, Kind.SCENE):
+        return []
     path = _read_path(snapshot)
     notes = snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path]) if path else []
     ends = {mark.position for mark in snapshot.marks(list_end_kinds(rules))}
@@ -208,7 +257,7 @@ def read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
 
 
 def read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
-    """Return what each character knows, by name: those who speak as list_characters, and those whom updates noted. A
+    """Return what each character knows, by name: those who speak as characters, and those whom updates noted. A
     narrator or a group is nobody who knows something."""
     state, presence = moment.read_known().state, moment.read_presence()
     learnt = [person.name for person in state.learnt.values()]
@@ -231,3 +280,31 @@ def read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
 def _is_person(state: State, name: str) -> bool:
     entry = find_entry(state.lore, name)
     return casefold(name) not in NARRATORS and (entry is None or entry.type == "character")
+
+
+def render_version(version: Version) -> str:
+    """Return the text of a version for people: a note under headings, with the messages its items come from."""
+    made = version.made
+    return _lay_out_note(parse_note(made.text), made.span.first) if made.kind is Kind.NOTE else made.text
+
+
+def _lay_out_note(note: Note, first: int) -> str:
+    """Return a note whose span begins at that position, in lines under headings; empty lists are left out."""
+
+    def at(*offsets: int | None) -> str:
+        return " ".join(f"#{first + one}" for one in offsets if one is not None)
+
+    lists = {
+        "THREADS": [f"{one.change.value} {at(one.at) or 'earlier'}: {one.text}" for one in note.threads],
+        "STATE": [f"{at(one.at)} {one.thing} / {one.aspect.value}: {one.value or 'ended'}" for one in note.state],
+        "PRESENT": [f"{at(one.first)}-{at(one.last)}: {', '.join(one.names) or '-'}" for one in note.present],
+        "LEARNT": [f"{at(one.at)} {', '.join(one.names)}: {one.text}" for one in note.learnt],
+        "LORE": [f"{at(*one.at)} {one.name} | {one.type} | {one.content}" for one in note.lore],
+        "PLAYERS": [f"{at(one.at)} {one.player}: {one.character}" for one in note.players],
+        "WISHES": [f"{at(one.at)} {one.text}" for one in note.wishes],
+        "SCENES": [f"ends at {at(one)}" for one in note.scene_ends],
+    }
+    blocks = [
+        "\n".join([heading, *(f"- {item.strip()}" for item in items)]) for heading, items in lists.items() if items
+    ]
+    return "\n\n".join(blocks) or "nothing to note"

@@ -6,7 +6,7 @@ who was present at messages that are there is corrected in place of whatever was
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from previously.core.errors import BadInput
@@ -14,7 +14,7 @@ from previously.core.json_values import clean
 from previously.core.marks import MarkKind
 from previously.core.messages import Draft
 from previously.core.path import Span, find_position
-from previously.core.people import People, list_characters, update_people
+from previously.core.people import NARRATORS, People, list_characters, update_people
 from previously.core.presence import PresenceStretch
 from previously.core.scripts import casefold
 from previously.lore.hand_records import PersonRecord, render_record
@@ -119,6 +119,20 @@ class PresenceEdits:
         """Return who has left and not come back, in the order they left."""
         return await self._access.read(lambda moment: list_absent(moment.snapshot.marks(COMINGS)))
 
+    async def present(self) -> list[str]:
+        """Return who is there now: who was at the newest message, or has come since. Once somebody has left, all others
+        of the story are there, since what is said next is said before them.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     story = memory.story("ferry")
+        ...     _ = story.add("user", "Good night.", name="Maya", witnesses=["Maya", "Wren"])
+        ...     story.leave("Maya")
+        ...     story.present()
+        ['Wren']
+        """
+        return await self._access.read(_list_present)
+
     async def add_witnesses(self, drafts: Sequence[Draft]) -> tuple[list[Draft], BranchInfo]:
         """Return messages with those who are there as witnesses, where some are not; and the branch before."""
 
@@ -129,14 +143,13 @@ class PresenceEdits:
             if not gone:
                 return branch, gone, {}
             is_met = branch.head and self._met[0] == branch.head
-            return branch, gone, self._met[1] if is_met else moment.read_known().state.people
+            return branch, gone, self._met[1] if is_met else _list_met(moment)
 
         branch, gone, people = await self._access.read(read)
         if not gone:
             return list(drafts), branch
         self._met = branch.head, people
-        cast, players = list_characters(people), [person.name for person in people.values() if person.plays]
-        present = tuple(sorted(name for name in (*cast, *players) if casefold(name) not in gone))
+        present = tuple(_leave_out(people, gone))
         return [_add_present(draft, present) for draft in drafts], branch
 
     def meet(self, before: int, after: BranchInfo, drafts: Sequence[Draft]) -> None:
@@ -164,8 +177,31 @@ class PresenceEdits:
 def _check_name(name: str) -> str:
     who = " ".join(name.split())
     if not who or clean(who)[1] or len(who) > LONGEST_NAME:
-        raise BadInput(f"Somebody who is there or not needs a name of 1 to {LONGEST_NAME} list_characters.")
+        raise BadInput(f"Somebody who is there or not needs a name of 1 to {LONGEST_NAME} characters.")
     return who
+
+
+def _list_present(moment: StoryMoment) -> list[str]:
+    marks = moment.snapshot.marks(COMINGS)
+    gone = {casefold(name) for name in list_absent(marks)}
+    newest = moment.read_presence().stretches()[-1:]
+    if gone or not newest or newest[0].names is None:
+        return _leave_out(_list_met(moment), gone)
+    came = (mark.text for mark in marks if mark.kind is MarkKind.ENTERED and mark.position == newest[0].span.last)
+    named = {casefold(name): name for name in (*came, *newest[0].names)}
+    return sorted(name for key, name in named.items() if key not in NARRATORS)
+
+
+def _leave_out(people: People, gone: Collection[str]) -> list[str]:
+    """Return the people of a story but for those who are gone, by name."""
+    players = [person.name for key, person in people.items() if person.plays and key not in NARRATORS]
+    return sorted(name for name in (*list_characters(people), *players) if casefold(name) not in gone)
+
+
+def _list_met(moment: StoryMoment) -> People:
+    """Return the people of this very story: those of an earlier one are not there by themselves."""
+    people = moment.read_known().state.people
+    return {key: person for key, person in people.items() if person.last >= 0}
 
 
 def _list_names(moment: StoryMoment) -> list[str]:

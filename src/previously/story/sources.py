@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.path import OnPath, Span
@@ -53,6 +54,23 @@ class SentenceSource:
     """The version that brought it in; None for what is no text of a fold."""
     by_hand: bool = False
     """True for the words of a person, which come from no message."""
+    story: str = ""
+    """The story it is from, where that is one that came before."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the shape of commands and routes; `from_story` only where that is another story."""
+        return {
+            "thing": self.thing,
+            "sentence": self.sentence,
+            "version": self.version,
+            "by_hand": self.by_hand,
+            "span": [self.span.first, self.span.last],
+            **({"from_story": self.story} if self.story else {}),
+            "messages": [
+                {"position": item.position, "speaker": item.entry.message.speaker, "text": item.entry.message.text}
+                for item in self.messages
+            ],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +113,11 @@ def _blame(moment: StoryMoment, asked: str) -> list[SentenceSource]:
     # Where the very words stand somewhere, what is only like them is something else.
     chosen = [found for found in near if closest < 1 or found[0] == closest][:MOST_SENTENCES]
     versions = moment.snapshot.versions() if chosen else []
-    return [_find_source(moment.snapshot, versions, said, sentence) for _, said, sentence in chosen]
+    found = [_find_source(moment.snapshot, versions, said, sentence) for _, said, sentence in chosen]
+    earlier = moment.find_earlier()
+    if found or earlier is None:
+        return found
+    return [replace(source, story=source.story or earlier.name) for source in _blame(earlier, asked)]
 
 
 def _split(said: _Said) -> list[str]:
@@ -128,11 +150,17 @@ def _list_said(moment: StoryMoment) -> Iterator[_Said]:
     state = moment.read_known().state
     last = max(0, snapshot.messages - 1)
     for number, thread in enumerate(state.threads.threads, 1):
+        if thread.opened < 0:
+            continue  # what is older than the story is told of by the one before
         ends = (thread.settled,) if thread.settled is not None else ()
         yield _note(f"thread:{number}", thread.text, (thread.opened, *ends), last, by_hand=thread.by == PERSON)
     for number, value in enumerate(state.current.standing, 1):
+        if value.position < 0:
+            continue
         yield _note(f"state:{number}", value.text, (value.position,), last, by_hand=value.by == PERSON)
     for entry in state.lore.values():
+        if entry.touched < 0:
+            continue
         mine = "content" in entry.locked
         yield _note(f"lore:{entry.name}", entry.content, entry.sources or (entry.touched,), last, by_hand=mine)
 

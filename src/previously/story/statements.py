@@ -8,15 +8,17 @@ follows from what they witnessed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from previously.core.fold_rules import Timeline
 from previously.core.path import Span
-from previously.folds.recap import Timeline
 from previously.lore.reader_state import FactWeight
-from previously.memory.in_force import InForce, MemoryText
+from previously.memory.in_force import InForce
 from previously.memory.known import CastFacts, KnownState, is_told_all
 from previously.memory.notes import resolve_tail
 from previously.runtime.story_moment import StoryMoment
+from previously.runtime.view_memory import BEFORE
+from previously.runtime.writer import BuiltinWriter
 from previously.story.memory_texts import read_cast, read_scenes
 from previously.text.sentences import split_sentences
 from previously.view.reader import Reader
@@ -34,6 +36,10 @@ class Statement:
     """Its subject where its own words do not say so: the name of an entry, the title of a chapter."""
     note: str = ""
     """Its standing: `open`, `settled`, `stale`, the book it is from."""
+    story: str = ""
+    """The story it is of, where that is one that came before."""
+    is_quoted: bool = False
+    """The built-in writer quotes messages there, which a search finds by themselves."""
 
 
 def list_statements(moment: StoryMoment, reader: Reader) -> list[Statement]:
@@ -65,15 +71,16 @@ def _list_timeline(moment: StoryMoment) -> Iterator[Statement]:
     episodes = in_force.newest_episodes(0, snapshot.messages - 1)
     texts += [(f"episode:{number}", "", text) for number, text in enumerate(episodes, 1)]
     for address, subject, text in texts:
-        yield from _split_text(address, subject, text)
+        is_quoted = (
+            text.made_by == BuiltinWriter.made_by and recap == "recap"
+        )  # its brief puts things in words of its own
+        note = "stale" if text.stale else ""
+        for statement in _split(address, text.text, (text.told,), subject, note):
+            yield replace(statement, is_quoted=is_quoted)
     for number, scene in enumerate(read_scenes(snapshot, moment.rules), 1):
         yield from _split(f"scene:{number}", scene.summary, (scene.span,))
     for mark in in_force.standing_marks()[0]:
         yield from _split(f"pin:{mark.id}", mark.text, ())
-
-
-def _split_text(address: str, subject: str, text: MemoryText) -> Iterator[Statement]:
-    return _split(address, text.text, (text.told,), subject, "stale" if text.stale else "")
 
 
 def _split(address: str, text: str, spans: tuple[Span, ...], subject: str = "", note: str = "") -> Iterator[Statement]:
@@ -89,11 +96,16 @@ def _list_known(known: KnownState, everybody: KnownState) -> Iterator[Statement]
         text = thread.text + (f" ({thread.due})" if thread.due else "")
         text += f" – {thread.outcome}" if thread.outcome else ""
         spans = _place((thread.opened, thread.touched, thread.settled))
-        note = "open" if thread.settled is None else "settled"
+        note = ("open" if thread.settled is None else "settled") + (f", {BEFORE}" if thread.opened < 0 else "")
         yield Statement(f"thread:{numbers.get(thread.id, thread.text)}", text, spans, note=note)
     values = {value.text: number for number, value in enumerate(whole.current.standing, 1)}
     for value in state.current.standing:
-        yield Statement(f"state:{values.get(value.text, value.thing)}", value.text, _place([value.position]))
+        yield Statement(
+            f"state:{values.get(value.text, value.thing)}",
+            value.text,
+            _place([value.position]),
+            note=BEFORE if value.position < 0 else "",
+        )
     wishes = {wish.id: number for number, wish in enumerate(whole.wishes, 1)}
     for wish in state.wishes:
         yield Statement(f"wish:{wishes.get(wish.id, wish.text)}", wish.text, _place([wish.position]))
@@ -104,7 +116,8 @@ def _list_known(known: KnownState, everybody: KnownState) -> Iterator[Statement]
 def _list_lore(moment: StoryMoment, known: KnownState, reader: str) -> Iterator[Statement]:
     own = {entry.name: entry for entry in known.entries}
     for entry in own.values():
-        yield from _split(f"lore:{entry.name}", entry.content, _place(entry.sources), entry.name)
+        note = BEFORE if entry.touched < 0 else ""
+        yield from _split(f"lore:{entry.name}", entry.content, _place(entry.sources), entry.name, note)
     for keyed in moment.read_lore(known, reader).index.entries.values():
         if keyed.book and keyed.enabled:
             yield from _split(f"lore:{keyed.name}", keyed.content, (), keyed.name, f"from the book {keyed.book}")

@@ -7,40 +7,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
-from inspect import getmembers, iscoroutinefunction
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from previously.memory.notes import list_note_ids
-from previously.runtime.fold_loop import Progress, analyse, fold, fold_cast, plan_folds
-from previously.runtime.fold_report import FoldReport
+from previously.core.deed import Deed, DeedKind
 from previously.runtime.fold_tasks import FoldTasks
+from previously.runtime.note_deed import add_deed
 from previously.runtime.retry import retry_when_moved
-from previously.runtime.story_settings import StorySettings
-from previously.runtime.writer import MemoryWriter
-from previously.settings import Settings
-from previously.storage.store import Store, StoryInfo
-from previously.storage.tables import Tables
 from previously.story.access import StoryAccess, StoryChange
-from previously.story.ask import Questions
-from previously.story.export import StoryExport
-from previously.story.history import History
-from previously.story.lore_edits import LoreEdits
-from previously.story.memory_edits import MemoryEdits
-from previously.story.memory_texts import MemoryTexts
-from previously.story.presence import PresenceEdits
-from previously.story.sources import Sources
-from previously.story.threads_state import ThreadsState
-from previously.story.transcript import Transcript
-from previously.story.turns import Turns
-from previously.story.views import StoryViews
-from previously.view.view import View
+from previously.story.on_demand import MethodOnDemand
+from previously.story.parts import PARTS, StoryParts
 
 if TYPE_CHECKING:
+    from previously.core.fold_rules import FoldRules
+    from previously.folds.prompts.templates import Template
+    from previously.models.client import Model
+    from previously.runtime.fold_loop import Progress
+    from previously.runtime.fold_report import FoldReport
+    from previously.runtime.preview_question import NextQuestion
+    from previously.runtime.story_moment import StoryMoment
+    from previously.runtime.story_settings import StorySettings
+    from previously.runtime.writer import MemoryWriter
+    from previously.settings import Settings
+    from previously.storage.store import Store, StoryInfo, StoryKey
+    from previously.storage.tables import Tables
+    from previously.story.apply_directory import DirectoryEdits
+    from previously.story.ask import Questions
+    from previously.story.export import StoryExport
+    from previously.story.history import History
+    from previously.story.intake import StoryIntake
+    from previously.story.lore_edits import LoreEdits
+    from previously.story.memory_edits import MemoryEdits
+    from previously.story.memory_texts import MemoryTexts
+    from previously.story.presence import PresenceEdits
+    from previously.story.replies import Replies
+    from previously.story.searches import Searches
+    from previously.story.sources import Sources
+    from previously.story.things import Things
+    from previously.story.threads_state import ThreadsState
+    from previously.story.transcript import Transcript
+    from previously.story.tree import StoryTree
+    from previously.story.turns import Turns
+    from previously.story.views import StoryViews
+    from previously.view.view import View
 
     class _Parts(  # type: ignore[misc] # private members of different parts may share a name: each part has its own
         Transcript,
         StoryViews,
+        Searches,
         Questions,
         MemoryTexts,
         MemoryEdits,
@@ -50,7 +64,12 @@ if TYPE_CHECKING:
         LoreEdits,
         ThreadsState,
         Turns,
+        Things,
+        Replies,
+        StoryTree,
         StoryExport,
+        DirectoryEdits,
+        StoryIntake,
     ):
         """The parts as type checkers see them: a story has every public method of each."""
 
@@ -87,32 +106,27 @@ class Story(_Parts):
         writer: MemoryWriter,
         settings: StorySettings,
         tasks: FoldTasks | None = None,
+        model: Model | None = None,
     ) -> None:
         self.name: str = info.name
         self._access = StoryAccess(store, info.key, settings)
+        self._parts = StoryParts(self._access, info.name, writer, model)
         self._writer = writer
         self._tasks = tasks or FoldTasks()
-        self._presence = PresenceEdits(self._access)
-        self._transcript = Transcript(self._access, self._presence)
-        self._views = StoryViews(self._access, info.name)
-        self._texts = MemoryTexts(self._access)
-        self._edits = MemoryEdits(self._access)
-        self._history = History(self._access)
-        self._sources = Sources(self._access)
-        self._lore = LoreEdits(self._access)
-        self._state = ThreadsState(self._access)
-        self._turns = Turns(self._access)
-        self._questions = Questions(self._access, writer)
-        self._export = StoryExport(self._access, info.name, self._transcript, self._texts, self._lore, self._state)
 
     @property
     def memory_mark(self) -> str:  # type: ignore[override] # a part may write it
         """Return the letters that this story's memory of a turn is marked with in views; no text can have them."""
-        return self._views.memory_mark
+        return self._parts.views.memory_mark
+
+    @property
+    def writes_with(self) -> str:
+        """Return the name of the model that `reply` asks; empty if there is none."""
+        return self._parts.replies.model_name
 
     def learn_usage(self, view: View, prompt_tokens: int, model: str) -> Callable[[Tables], None]:
         """Do as `report_usage` does, but leave the write to the caller."""
-        return self._views.learn_usage(view, prompt_tokens, model)
+        return self._parts.views.learn_usage(view, prompt_tokens, model)
 
     async def settings(self) -> dict[str, Any]:
         """Return the story's own settings, as `set` keeps them."""
@@ -124,7 +138,12 @@ class Story(_Parts):
         key, settings = self._access.key, self._access.settings
 
         def write(tables: Tables) -> str:
-            return tables.stories.change_kept(key, "settings", lambda own: settings.change(own, assignments))
+            before = tables.stories.kept(key, "settings")
+            own = tables.stories.change_kept(key, "settings", lambda own: settings.change(own, assignments))
+            if own != before:
+                names = ", ".join(assignment.partition("=")[0].strip() for assignment in assignments)
+                add_deed(tables, key, Deed(DeedKind.SET, what=names))
+            return own
 
         return settings.put_in_force(await self._access.store.write(key, write))
 
@@ -151,14 +170,21 @@ class Story(_Parts):
         >>> [(fold.kind.value, fold.span.first, fold.span.last) for fold in report.folds], report.calls
         ([('recap', 0, 1)], 0)
         """
+        from previously.runtime.continue_story import fold_link
+        from previously.runtime.fold_loop import fold
+
         rules = self._access.rules if cast else replace(self._access.rules, cast="off")
+        for key, branch, theirs in await self._access.read(_list_links):
+            await fold_link(self._access.store, key, branch, self._writer, theirs)
         return await fold(
             self._access.store, self._access.key, self._writer, rules,
-            pressed=_is_pressed if pressed else self._views.is_pressed, once=once, progress=progress, fresh=fresh,
+            pressed=_is_pressed if pressed else self._parts.views.is_pressed, once=once, progress=progress, fresh=fresh,
         )  # fmt: skip
 
     async def fold_cast(self) -> FoldReport:
         """Tell each character what they have witnessed since, all at the same time; all else that is due waits."""
+        from previously.runtime.fold_loop import fold_cast
+
         return await fold_cast(self._access.store, self._access.key, self._writer, self._access.rules)
 
     def fold_soon(self) -> None:
@@ -183,24 +209,54 @@ class Story(_Parts):
         """
         self._tasks.start(self._access.key, self.fold)
 
+    def compute_price(self, report: FoldReport) -> float:
+        """Return the price of folds by the story's settings."""
+        return self._access.settings.in_force.compute_price(done.cost for done in report.folds)
+
     @property
     def folding(self) -> str:
         """Return who decides that a proxy folds: `automatic`, `ask` or `off`."""
         return self._access.settings.in_force.folding
 
+    @property
+    def preset(self) -> str:
+        """Return the kind of story whose defaults are in force."""
+        return self._access.settings.in_force.preset
+
     async def plan(self, *, anew: bool = False, once: bool = False) -> FoldReport:
         """Return what `fold` would do, or with `anew` what `rebuild` would, without doing it; with `once` the next span
         alone. Later folds assume texts of their target length."""
+        from previously.runtime.fold_loop import plan_folds
+
         return await retry_when_moved(
             lambda: plan_folds(
-                self._access.store, self._access.key, self._writer, self._access.rules, pressed=self._views.is_pressed,
-                anew=anew, once=once,
+                self._access.store, self._access.key, self._writer, self._access.rules,
+                pressed=self._parts.views.is_pressed, anew=anew, once=once,
             )
         )  # fmt: skip
+
+    async def next_question(self, prompts: Mapping[str, Template] | None = None) -> NextQuestion | None:
+        """Return what a model would be asked next, word for word, with the package's prompts or others; nothing is
+        sent. Where nothing is due, the first question of all; None where there is nothing to ask about.
+
+        >>> from previously import BlockingMemory
+        >>> with BlockingMemory(":memory:") as memory:
+        ...     memory.story("ferry").next_question() is None
+        True
+        """
+        from previously.runtime.preview_question import preview_question
+        from previously.runtime.prompts import load_prompts
+
+        templates = load_prompts() if prompts is None else prompts
+        return await preview_question(
+            self._access.store, self._access.key, templates, self._access.rules, self._parts.views.is_pressed
+        )
 
     async def rebuild(self, *, progress: Progress | None = None) -> FoldReport:
         """Fold everything on the active branch anew, with the model and prompts of now. What is there stays in force
         until better stands in its place; what people wrote stays for good."""
+
+        from previously.memory.notes import list_note_ids
 
         def loosen(change: StoryChange) -> None:
             covered = [version for _, _, version in change.snapshot.cover()]
@@ -211,44 +267,33 @@ class Story(_Parts):
 
     async def analyze(self, position: int | None = None, *, again: bool = False) -> FoldReport:
         """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one."""
+        from previously.runtime.fold_loop import analyse
+
         return await analyse(
             self._access.store, self._access.key, self._writer, self._access.rules, position, again=again
         )
+
+
+def _list_links(moment: StoryMoment) -> list[tuple[StoryKey, str, FoldRules]]:
+    """Return the branches of the stories before this one: what is forgotten there has to be folded anew."""
+    earlier = moment.find_earlier()
+    return [*_list_links(earlier), (earlier.key, earlier.snapshot.branch, earlier.rules)] if earlier else []
 
 
 async def _is_pressed() -> bool:
     return True
 
 
-PARTS: Mapping[str, type] = {
-    "_transcript": Transcript,
-    "_views": StoryViews,
-    "_questions": Questions,
-    "_texts": MemoryTexts,
-    "_edits": MemoryEdits,
-    "_history": History,
-    "_sources": Sources,
-    "_presence": PresenceEdits,
-    "_lore": LoreEdits,
-    "_state": ThreadsState,
-    "_turns": Turns,
-    "_export": StoryExport,
-}
-"""The parts of a story by the attributes that hold them. Their public async methods are the story's own."""
+def _pass_on(part: str, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+    method = getattr(PARTS[part].load(), name)
 
-INNER = frozenset({"is_pressed", "add_witnesses"})
-"""Methods that parts have for one another."""
-
-
-def _pass_on(part: str, method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Coroutine[Any, Any, Any]]:
     @wraps(method)
     async def call(story: Story, /, *args: Any, **kwargs: Any) -> Any:
-        return await method(getattr(story, part), *args, **kwargs)
+        return await method(getattr(story._parts, part), *args, **kwargs)
 
     return call
 
 
-for _part, _owner in PARTS.items():
-    for _name, _method in getmembers(_owner, iscoroutinefunction):
-        if not _name.startswith("_") and _name not in INNER:
-            setattr(Story, _name, _pass_on(_part, _method))
+for _attribute, _part in PARTS.items():
+    for _name in _part.methods.split():
+        setattr(Story, _name, MethodOnDemand(Story, _name, partial(_pass_on, _attribute, _name)))

@@ -15,14 +15,7 @@ from previously.core.marks import MarkKind
 from previously.core.note import parse_state_line, render_state_line
 from previously.core.people import Person
 from previously.lore.current_state import StateValue
-from previously.lore.hand_records import (
-    HandRecord,
-    StateRecord,
-    ThreadAction,
-    ThreadRecord,
-    WishRecord,
-    render_record,
-)
+from previously.lore.hand_records import HandRecord, StateRecord, ThreadAction, ThreadRecord, WishRecord, render_record
 from previously.lore.state import Player, State, Wish
 from previously.lore.threads import Thread, ThreadStatus, find_status, rank_threads
 from previously.runtime.story_moment import StoryMoment

@@ -11,19 +11,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from previously.core.align import Alignment, align, choose_swipes
-from previously.core.errors import BadInput
-from previously.core.json_values import clean, clean_json
+from previously.core.deed import Deed, DeedKind
+from previously.core.errors import BadInput, HeadMoved, TextChanged
+from previously.core.exact_names import check_new_name
+from previously.core.json_values import clean_json
 from previously.core.marks import MarkPlace
-from previously.core.messages import Attributes, Draft, Entry, Message, Text, clean_draft, message
+from previously.core.messages import Attributes, Draft, Entry, clean_draft, message, parse_role, put_text
 from previously.core.path import OnPath, Put, Reuse, Splice, Splices, find_position
 from previously.core.snapshot import Snapshot, read_run
 from previously.recognition.choose_story import OWN_FIELDS, parse_header
 from previously.runtime.clock import time_at
+from previously.runtime.note_deed import add_deed
 from previously.runtime.retry import retry_when_moved
 from previously.storage.store import BranchInfo, Move
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
-from previously.story.deeds import Deed, DeedKind, add_deed, add_path_deed, list_marks_in
+from previously.story.deeds import add_path_deed, list_marks_in
+from previously.story.json_shapes import make_etag
 from previously.story.presence import PresenceEdits
 
 
@@ -109,13 +113,38 @@ class Transcript:
             self._presence.meet(before.head, branch, witnessed)
         return branch
 
-    async def insert(self, position: int, role: str, text: str, *, name: str | None = None) -> BranchInfo:
-        """Put a message before the one at `position`."""
-        draft, _ = clean_draft(Draft(message(role, text, speaker=name)))
-        return await self._change(position, lambda item: Splice(item.position, 0, (Put(draft),)), DeedKind.INSERTED)
+    async def insert(
+        self,
+        position: int,
+        role: str,
+        text: str,
+        *,
+        name: str | None = None,
+        witnesses: Iterable[str] | None = None,
+        at: str | None = None,
+        hidden: bool = False,
+        expected_head: int | None = None,
+    ) -> BranchInfo:
+        """Put a message before the one at `position`; with `expected_head`, only if the branch still ends there."""
+        said = message(role, text, speaker=name, witnesses=witnesses)
+        draft, _ = clean_draft(Draft(said, Attributes(at, hidden=hidden)))
+        return await self._change(
+            position, lambda item: Splice(item.position, 0, (Put(draft),)), DeedKind.INSERTED, expected_head
+        )
 
-    async def edit(self, position: int, text: str) -> BranchInfo:
-        """Give a message other words. Its role, speaker, witnesses and attributes stay; its other parts too.
+    async def edit(
+        self,
+        position: int,
+        text: str | None = None,
+        *,
+        speaker: str | None = None,
+        role: str | None = None,
+        expected: str | None = None,
+        expected_head: int | None = None,
+    ) -> BranchInfo:
+        """Give a message other words, another speaker (`""` = none) or another role; what is not given stays, and so
+        do its witnesses, its attributes and its other parts. With `expected`, only if its words are still those that
+        were read (see `Things`); with `expected_head`, only if the branch still ends there.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -125,18 +154,42 @@ class Transcript:
         ...     story.messages()[0].entry.message.text
         'Is the ferry in?'
         """
-        return await self._edit(position, text, DeedKind.EDITED)
+        try:
+            return await self._edit(position, text, DeedKind.EDITED, speaker, role, expected, expected_head)
+        except TextChanged as changed:
+            if changed.current != text:
+                raise
+            return await self.branch_info()  # it was sent twice
 
-    async def _edit(self, position: int, text: str, did: DeedKind | None) -> BranchInfo:
+    async def _edit(
+        self,
+        position: int,
+        text: str | None,
+        did: DeedKind | None,
+        speaker: str | None = None,
+        role: str | None = None,
+        expected: str | None = None,
+        expected_head: int | None = None,
+    ) -> BranchInfo:
         def replace_words(item: OnPath) -> Splice:
-            edited = replace(item.entry.message, parts=_replace_text(item.entry.message, text))
+            old = item.entry.message
+            words = old.text
+            if expected is not None and (words == text or make_etag(words) != expected):
+                raise TextChanged(words)
+            edited = replace(
+                old,
+                parts=old.parts if text is None else put_text(old, text),
+                speaker=old.speaker if speaker is None else speaker or None,
+                role=old.role if role is None else parse_role(role),
+            )
             draft, _ = clean_draft(Draft(edited, item.entry.attributes))
             return Splice(item.position, 1, (Put(draft, replaces=item.entry.id),))
 
-        return await self._change(position, replace_words, did)
+        return await self._change(position, replace_words, did, expected_head)
 
-    async def delete(self, position: int) -> BranchInfo:
-        """Take a message off the path. It stays in the store.
+    async def delete(self, position: int, *, expected_head: int | None = None) -> BranchInfo:
+        """Take a message off the path; with `expected_head`, only if the branch still ends there. It stays in the
+        store.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -146,10 +199,11 @@ class Transcript:
         ...     story.delete(-1).messages
         1
         """
-        return await self._change(position, lambda item: Splice(item.position, 1, ()), DeedKind.DELETED)
+        return await self._change(position, lambda item: Splice(item.position, 1, ()), DeedKind.DELETED, expected_head)
 
-    async def hide(self, position: int, *, hidden: bool = True) -> BranchInfo:
-        """Do not show a message verbatim any more; it is still remembered.
+    async def hide(self, position: int, *, hidden: bool = True, expected_head: int | None = None) -> BranchInfo:
+        """Do not show a message verbatim any more; it is still remembered. With `expected_head`, only if the branch
+        still ends there.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -162,6 +216,7 @@ class Transcript:
 
         def write(tables: Tables) -> BranchInfo:
             snapshot = tables.snapshot(self._access.key)
+            _check_head(snapshot, expected_head)
             item, key = _find_item(snapshot, position), self._access.key
             entry = item.entry
             if entry.attributes.hidden != hidden:
@@ -188,10 +243,17 @@ class Transcript:
         ...     [swipe.message.text for swipe in story.swipes()]
         ['No.', 'It is.']
         """
-        return await self._edit(-1, text, None)
+
+        def put_another(item: OnPath) -> Splice:
+            message = replace(item.entry.message, parts=put_text(item.entry.message, text))
+            # No edit of the old one: whatever its file said of that is not said of this one. Hidden stays hidden.
+            draft = Draft(message, Attributes(hidden=item.entry.attributes.hidden))
+            return Splice(item.position, 1, (Put(clean_draft(draft)[0]),))
+
+        return await self._change(-1, put_another, None)
 
     async def swipes(self, position: int = -1) -> list[Entry]:
-        """Return every message that ever stood at that place after the same messages, the oldest first."""
+        """Return every message of its role that ever stood at that place after the same messages, the oldest first."""
         siblings = await self._access.read(lambda moment: _list_siblings(moment.snapshot, position)[1])
         return [item.entry for item in siblings]
 
@@ -220,12 +282,14 @@ class Transcript:
         ...     story.switch("what-if").messages
         1
         """
-        _check_branch_name(name)
+        check_new_name("A branch", name)
 
         def write(tables: Tables) -> BranchInfo:
             branch = tables.branch(self._access.key, None)
             length = branch.messages if at is None else find_position(branch.messages, at) + 1
-            return tables.writer.fork(self._access.key, branch, name, length, time_at())
+            made = tables.writer.fork(self._access.key, branch, name, length, time_at())
+            add_deed(tables, self._access.key, Deed(DeedKind.BRANCHED, what=name))
+            return made
 
         return await self._access.store.write(self._access.key, write)
 
@@ -238,16 +302,22 @@ class Transcript:
             branch = tables.stories.switch(key, name)
             if branch.name != before.name:
                 was = [other.name for other in tables.stories.branches(key)].index(before.name)
-                add_deed(tables, key, Deed(DeedKind.SWITCHED, was), branch.messages - 1)
+                add_deed(tables, key, Deed(DeedKind.SWITCHED, was))
             return branch
 
         return await self._access.store.write(key, write)
 
     async def rename_branch(self, name: str, new: str) -> BranchInfo:
         """Give a branch another name."""
-        _check_branch_name(new)
+        check_new_name("A branch", new)
         key = self._access.key
-        return await self._access.store.write(key, lambda tables: tables.stories.rename_branch(key, name, new))
+
+        def write(tables: Tables) -> BranchInfo:
+            renamed = tables.stories.rename_branch(key, name, new)
+            add_deed(tables, key, Deed(DeedKind.RENAMED, what=f"the branch {name}"))
+            return renamed
+
+        return await self._access.store.write(key, write)
 
     async def branches(self) -> list[BranchInfo]:
         """Return every branch, the oldest first."""
@@ -262,6 +332,18 @@ class Transcript:
         """Return every move of a head, the oldest first."""
         key = self._access.key
         return await self._access.store.read(key.owner, lambda tables: tables.stories.moves(key))
+
+    async def count_swipes(self, first: int, last: int) -> dict[int, tuple[int, int]]:
+        """Return, for each position from first to last, which swipe is chosen and how many there are."""
+
+        def read(snapshot: Snapshot) -> dict[int, tuple[int, int]]:
+            counts = {}
+            for item in snapshot.path(first, last):
+                swipes = [sibling.entry.id for sibling in _list_swipes(snapshot, item)]
+                counts[item.position] = swipes.index(item.entry.id), len(swipes)
+            return counts
+
+        return await self._access.read(lambda moment: read(moment.snapshot))
 
     async def messages(self, first: int = 0, last: int = -1) -> list[OnPath]:
         """Return what stands at positions first to last of the active path, both included.
@@ -296,6 +378,8 @@ class Transcript:
             return _describe(snapshot), alignment, choose_swipes(alignment.script, snapshot.siblings)
 
         branch, alignment, script = await store.read(key.owner, read)
+        replaced = sum(count for _, count in pairs)
+        changes = Changes(alignment.added, alignment.updated, alignment.removed, alignment.unchanged, replaced)
         if script:
             branch = await self._apply(branch, script, DeedKind.IMPORTED if undoable else None)
 
@@ -306,8 +390,18 @@ class Transcript:
 
         if alignment.attributes or alignment.alternatives:
             await store.write(key, write)
-        replaced = sum(count for _, count in pairs)
-        return Changes(alignment.added, alignment.updated, alignment.removed, alignment.unchanged, replaced)
+        return changes
+
+    async def compare(self, drafts: Sequence[Draft], *, on: str | None = None) -> Changes:
+        """Return the changes that following a file would make; nothing is written."""
+        incoming = [clean_draft(draft)[0] for draft in drafts]
+        key = self._access.key
+
+        def read(tables: Tables) -> Alignment:
+            return align(tables.snapshot(key, on).known(), incoming, whole=True)
+
+        alignment = await self._access.store.read(key.owner, read)
+        return Changes(alignment.added, alignment.updated, alignment.removed, alignment.unchanged)
 
     async def follow_branch(self, name: str, drafts: Sequence[Draft], *, beside: str, shared: int) -> Changes:
         """Bring the branch of that name to what a file holds. Where there is none it is made of the first `shared`
@@ -340,18 +434,24 @@ class Transcript:
         await self._access.store.write(key, write)
 
     async def _change(
-        self, position: int, splice: Callable[[OnPath], Splice], did: DeedKind | None = None
+        self,
+        position: int,
+        splice: Callable[[OnPath], Splice],
+        did: DeedKind | None = None,
+        expected_head: int | None = None,
     ) -> BranchInfo:
-        """Apply what is to become of the message at a position, again from the start when others got there first."""
+        """Apply what is to become of the message at a position, again from the start when others got there first and
+        nobody minds."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
+            _check_head(snapshot, expected_head)
             return _describe(snapshot), splice(_find_item(snapshot, position))
 
         async def change() -> BranchInfo:
             branch, change = await self._access.read(lambda moment: read(moment.snapshot))
             return await self._apply(branch, [change], did)
 
-        return await retry_when_moved(change)
+        return await (change() if expected_head is not None else retry_when_moved(change))
 
     async def _apply(self, branch: BranchInfo, script: Splices, did: DeedKind | None = None) -> BranchInfo:
         key, store = self._access.key, self._access.store
@@ -372,9 +472,9 @@ def _describe(snapshot: Snapshot) -> BranchInfo:
     return BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
 
 
-def _check_branch_name(name: str) -> None:
-    if not name.strip() or clean(name)[1]:
-        raise BadInput("A branch needs a name, of characters that can be stored.")
+def _check_head(snapshot: Snapshot, expected: int | None) -> None:
+    if expected is not None and snapshot.head != expected:
+        raise HeadMoved("The branch has moved on meanwhile.")
 
 
 def _find_item(snapshot: Snapshot, position: int) -> OnPath:
@@ -384,17 +484,10 @@ def _find_item(snapshot: Snapshot, position: int) -> OnPath:
 
 def _list_siblings(snapshot: Snapshot, position: int) -> tuple[OnPath, list[OnPath]]:
     item = _find_item(snapshot, position)
-    return item, snapshot.siblings(item.position)
+    return item, _list_swipes(snapshot, item)
 
 
-def _replace_text(old: Message, text: str) -> tuple[Any, ...]:
-    """Return the parts with their text replaced: the first text part takes the new words, other text parts go."""
-    parts: list[Any] = []
-    placed = False
-    for part in old.parts:
-        if not isinstance(part, Text):
-            parts.append(part)
-        elif not placed:
-            parts.append(Text(text))
-            placed = True
-    return tuple(parts) if placed else (*parts, Text(text))
+def _list_swipes(snapshot: Snapshot, item: OnPath) -> list[OnPath]:
+    """Return the forms of a message, the oldest first. What another role said there stood before it, or behind it,
+    until one was taken out or put in."""
+    return [other for other in snapshot.siblings(item.position) if other.entry.message.role is item.entry.message.role]

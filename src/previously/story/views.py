@@ -1,4 +1,4 @@
-"""The views of one story: what a model should see, what it saw, and what is found for a query."""
+"""The views of one story: what a model should see, and what it saw."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from string import ascii_lowercase
 from typing import Any
 
 from previously.core.calibration import make_sample
+from previously.core.continuation import Continuation
 from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem, StoryGone
+from previously.core.fold_rules import Timeline
 from previously.core.marks import MarkKind
-from previously.core.snapshot import Snapshot
-from previously.folds.recap import Timeline
+from previously.core.snapshot import Snapshot, before
+from previously.lore.entry import NORMAL
 from previously.recognition.choose_story import MEMORY_MARK, parse_header
 from previously.runtime.clock import time_at
-from previously.runtime.search import SearchHit, catch_up, search, try_to_catch_up
+from previously.runtime.search import try_to_catch_up
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.view_recipes import MadeView, remake_last_view, remake_view
 from previously.runtime.views import is_pressed, make_view, make_view_before
 from previously.storage.store import StoryInfo
 from previously.storage.tables import Tables
-from previously.story.access import StoryAccess
+from previously.story.access import StoryAccess, read_continuation
 from previously.view.build import ViewRequest
-from previously.view.reader import Reader, ReaderKind, parse_reader
+from previously.view.reader import ReaderKind, parse_reader
 from previously.view.turn import MARK_LETTERS
 from previously.view.view import NO_FURNITURE, Furniture, View, parse_sections
 
@@ -78,18 +80,29 @@ class StoryViews:
         return made.view
 
     async def view_at_once(
-        self, budget_tokens: int, *, furniture: Furniture = NO_FURNITURE, speaker: str = "", shown_from: int = 0
+        self,
+        budget_tokens: int,
+        *,
+        furniture: Furniture = NO_FURNITURE,
+        speaker: str = "",
+        shown_from: int = 0,
+        triggers: frozenset[str] = frozenset({NORMAL}),
+        outlets: frozenset[str] = frozenset(),
+        in_outlets: tuple[str, ...] = (),
+        until: int | None = None,
     ) -> tuple[View, Callable[[], Coroutine[Any, Any, None]]]:
         """Return a view for a chat whose user waits, and what is to be done once it is on its way: keeping how it was
         made, and indexing what is new for the next one. Where not everyone witnessed everything, a `speaker` who
-        answers is shown what they know and nothing else. `shown_from`: where the client's own list begins."""
+        answers is shown what they know and nothing else. `shown_from`: where the client's own list begins. `triggers`,
+        `outlets` and `in_outlets`: the kind of answer, the outlets of lore that the furniture fills, and with which
+        entries, by uid. `until`: the messages of the branch that there are for it; all if None."""
 
         def ask(moment: StoryMoment) -> ViewRequest:
-            reader = f"character:{speaker}" if speaker and _keeps_apart(moment.snapshot) else "chat"
-            asked = replace(self._ask(budget_tokens, reader, (), furniture), shown_from=shown_from)
+            asked = self._ask(budget_tokens, choose_reader(moment.snapshot, speaker), (), furniture)
+            asked = replace(asked, shown_from=shown_from, triggers=triggers, outlets=outlets, in_outlets=in_outlets)
             return _with_reader(asked, moment, answers=True)
 
-        made = await self._make(ask)
+        made = await self._make(ask, until)
 
         async def afterwards() -> None:
             await try_to_catch_up(self._access.store, self._access.key, also=lambda tables: self._write(tables, made))
@@ -120,26 +133,13 @@ class StoryViews:
         key, learnt = self._access.key, self._access.settings.learn(sample, model)
         return lambda tables: tables.stories.keep(key, "usage", learnt)
 
-    async def search(
-        self, query: str, *, top: int | None = None, budget_tokens: int | None = None, witness: str | None = None
-    ) -> list[SearchHit]:
-        """Return the messages that say most about a query, best first; only what `witness` witnessed. At most `top`,
-        ten if that is not said, or as many as a budget holds: each is charged what it would take in a view.
+    async def continues(self) -> Continuation | None:
+        """Return the link to the story that this one continues; None if it continues none. Its `story` is the name that
+        story has now, and empty if it is not here any more."""
 
-        >>> from previously import BlockingMemory
-        >>> with BlockingMemory(":memory:") as memory:
-        ...     story = memory.story("ferry")
-        ...     _ = story.add("user", "The brass key is under the stair.", name="Odalys")
-        ...     [(hit.position, hit.speaker) for hit in story.search("brass key")]
-        [(0, 'Odalys')]
-        """
-        await catch_up(self._access.store, self._access.key)
-        settings = self._access.settings
-        counter, dated = settings.counter, settings.in_force.clock == "chat"
-        who = Reader() if witness is None else parse_reader(f"{ReaderKind.CHARACTER}:{witness}")
-
-        def read(moment: StoryMoment) -> list[SearchHit]:
-            return search(moment, query, top, budget_tokens, moment.find_reader(who), counter, dated=dated)
+        def read(moment: StoryMoment) -> Continuation | None:
+            link, earlier = read_continuation(moment.snapshot), moment.find_earlier()
+            return replace(link, story=earlier.name if earlier else "") if link else None
 
         return await self._access.read(read)
 
@@ -170,12 +170,12 @@ class StoryViews:
         info = self._read_info(tables)
         return info.budget_tokens if info else None
 
-    async def _make(self, ask: Callable[[StoryMoment], ViewRequest]) -> MadeView:
+    async def _make(self, ask: Callable[[StoryMoment], ViewRequest], until: int | None = None) -> MadeView:
         """Make a view with its recipe. Only the views of a chat note their budget, where it is another."""
         at = time_at()
 
         def read(tables: Tables) -> MadeView:
-            moment = self._access.make_moment(tables)
+            moment = cut_moment(self._access.make_moment(tables), until)
             asked = replace(ask(moment), mark=self._find_mark(tables))
             made = make_view(moment, asked, at)
             is_noted = asked.reader.kind is not ReaderKind.CHAT or self._read_budget(tables) == asked.budget_tokens
@@ -244,8 +244,18 @@ class StoryViews:
         )
 
 
+def cut_moment(moment: StoryMoment, until: int | None) -> StoryMoment:
+    """Return a branch as if it had only so many messages; all of it if None."""
+    return moment if until is None else replace(moment, snapshot=before(moment.snapshot, until))
+
+
 def _with_reader(asked: ViewRequest, moment: StoryMoment, *, answers: bool = False) -> ViewRequest:
     return replace(asked, reader=moment.find_reader(asked.reader, answers=answers))
+
+
+def choose_reader(snapshot: Snapshot, speaker: str) -> str:
+    """Return who reads the view for an answer of a speaker: they alone, where not everyone witnessed everything."""
+    return f"character:{speaker}" if speaker and _keeps_apart(snapshot) else "chat"
 
 
 def _keeps_apart(snapshot: Snapshot) -> bool:

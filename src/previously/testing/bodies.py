@@ -297,7 +297,7 @@ Fields = dict[str, Any]
 def _chat_texts(asked: Fields) -> Iterator[str]:
     messages = asked.get("messages")
     for message in messages if isinstance(messages, list) else ():
-        yield _text(message.get("content")) if isinstance(message, dict) else ""
+        yield _text(message)
 
 
 def _prompt_texts(asked: Fields) -> Iterator[str]:
@@ -313,12 +313,27 @@ def _input_texts(asked: Fields) -> Iterator[str]:
     yield _text(asked.get("instructions"))
     given = asked.get("input")
     for item in given if isinstance(given, list) else [given]:
-        fields = item if isinstance(item, dict) else {"content": item}
-        yield " ".join(_text(fields[name]) for name in ("content", "output", "arguments") if fields.get(name))
+        yield _text(item)
 
 
-def _text(content: object) -> str:
-    return "" if content is None else content if isinstance(content, str) else str(content)
+_READ_FIELDS = ("text", "content", "output", "name", "arguments", "input", "tool_calls", "function")
+"""The fields of messages, parts and calls that a chat template writes into the prompt, in all interfaces."""
+
+
+def _text(given: object) -> str:
+    """Return the words of a message, of its parts or of its calls, as the model reads them."""
+    match given:
+        case None:
+            return ""
+        case str():
+            return given
+        case list():
+            return " ".join(_text(part) for part in given)
+        case {"type": "tool_use", "name": name, "input": arguments}:
+            return f"{name} {json.dumps(arguments)}"
+        case dict():
+            return " ".join(_text(given[field]) for field in _READ_FIELDS if given.get(field))
+    return str(given)
 
 
 def _anthropic_error(status: int, message: str, code: str) -> bytes:

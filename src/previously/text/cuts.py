@@ -54,9 +54,7 @@ def cut_sentences(text: str) -> Cut:
     starts = find_cuts(text)
     if any(parse_line(line) for line in text.splitlines()):
         return Cut(
-            len(starts),
-            lambda gone: text[starts[gone] :],
-            lambda gone: f"the first {gone} of {len(starts)} sentences",
+            len(starts), lambda gone: text[starts[gone] :], lambda gone: f"the first {gone} of {len(starts)} sentences"
         )
     paragraph = text.find("\n\n")
     opening = sum(start < paragraph for start in starts) if paragraph > 0 else len(starts)

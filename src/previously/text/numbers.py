@@ -17,7 +17,7 @@ from previously.text.word_lists import load_lists
 
 
 class Number(NamedTuple):
-    """One number of a text."""
+    """A number found in a text."""
 
     value: float
     written: str

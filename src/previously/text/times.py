@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 import re
 from calendar import monthrange
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cache
 
@@ -53,11 +53,17 @@ class _Patterns:
             re.I,
         )
         self.digit = re.compile(r"\d")
+        link = r"(?:(and)|to|until|till|through|[-\u2013\u2014])"
+        self.link = re.compile(rf"\s*{link}\s*", re.I)
+        self.between = re.compile(r"\bbetween\s+(?:the\s+)?$", re.I)
+        self.day_before = re.compile(rf"\b{_DAY}\s*{link}\s*(?:the\s+)?$", re.I)
+        self.day_behind = re.compile(rf"\s*{link}\s*{_DAY}\b(?![:.\d])(?:,?\s+{_YEAR})?", re.I)
         self.figures = re.compile(
             r"\b(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b"
             r"|(?:(\d{4})[年년]\s?)?(\d{1,2})[月월]\s?(?:(\d{1,2})[日일])?"
         )
         self.year = re.compile(rf"\b(?:in|during|of|since|year|until|before|after|around)\s+{_YEAR}\b", re.I)
+        self.years = re.compile(rf"\b(?:between|from)\s+{_YEAR}\s*{link}\s*{_YEAR}\b", re.I)
         self.season = re.compile(rf"\b(?:(last|this)\s+)?({'|'.join(_SEASON_MONTHS)})(?:\s+(?:of\s+)?{_YEAR})?\b", re.I)
         counts = sorted({**list_cardinals(), **_A_FEW}, key=len, reverse=True)
         self.ago = re.compile(rf"\b(\d{{1,3}}|{'|'.join(counts)})\s+(day|week|month|year)s?\s+ago\b", re.I)
@@ -97,8 +103,8 @@ def parse_minute(at: str | None) -> int | None:
     try:
         said = datetime.fromisoformat(at.strip())
     except ValueError:
-        spans = (*_in_figures(at), *_in_writing(at, None))
-        return next((span.first * MINUTES_A_DAY for span in spans if not span.yearly), None)
+        dates = (*_in_figures(at), *_in_writing(at, None))
+        return next((one.span.first * MINUTES_A_DAY for one in dates if not one.span.yearly), None)
     return said.toordinal() * MINUTES_A_DAY + said.hour * 60 + said.minute
 
 
@@ -118,10 +124,13 @@ def render_day(at: str | None) -> str:
 
 
 def find_days(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
-    """Return the days a question speaks of, each once, in its order."""
-    spans = [*_in_writing(text, today)]
+    """Return the days a question speaks of, each once, in its order. Two dates that are joined as the ends of a stretch
+    ("between 3 and 9 May", "from June to August 2023") are one span."""
+    dates = [*_in_writing(text, today)]
     if _patterns().digit.search(text):  # most of what is said has none
-        spans = [*_in_figures(text), *spans, *_years(text)]
+        spans = [*_join_ends(text, [*_in_figures(text), *dates]), *_years(text)]
+    else:
+        spans = _join_ends(text, dates)
     if today is not None and today > _EARLIEST_TODAY:
         # "I slept badly last night" in a chat asks for nothing; in a question, or a few words, it does.
         asked = (
@@ -153,9 +162,69 @@ def _fit(span: DaySpan, day: int) -> float:
 
 def _in_year(span: DaySpan, year: int) -> DaySpan | None:
     first, last = date.fromordinal(span.first), date.fromordinal(span.last)
-    if last.day >= 28 and first.day == 1:
-        return _calendar(year, first.month, None)
-    return _calendar(year, first.month, first.day)
+    begins = _calendar(year, first.month, first.day)
+    whole_month = last.day >= 28 and first.day == 1
+    ends = _calendar(year + last.year - first.year, last.month, None if whole_month else last.day)
+    return DaySpan(begins.first, ends.last) if begins and ends else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Dated:
+    """A date of a text, and where it stands."""
+
+    start: int
+    end: int
+    span: DaySpan
+
+
+def _join_ends(text: str, dates: Iterable[_Dated]) -> list[DaySpan]:
+    """Return the spans of these dates, those that are the two ends of a stretch as one."""
+    patterns = _patterns()
+    joined: list[_Dated] = []
+    for one in sorted(dates, key=lambda each: each.start):
+        before = joined[-1] if joined else None
+        link = patterns.link.fullmatch(text, before.end, one.start) if before else None
+        if before and link and (not link[1] or patterns.between.search(text[: before.start])):
+            joined[-1] = _Dated(before.start, one.end, _stretch_between(before.span, one.span))
+        else:
+            joined.append(_join_days(text, one))
+    return [one.span for one in joined]
+
+
+def _join_days(text: str, one: _Dated) -> _Dated:
+    """Return a day with another day of its month that only a number names: "3 to 9 May", "May 3-9, 2023"."""
+    if one.span.first != one.span.last:
+        return one
+    patterns = _patterns()
+    here = date.fromordinal(one.span.first)
+    if text[one.start : one.start + 1].isdigit():
+        other = patterns.day_before.search(text[: one.start])
+        if other and (not other[2] or patterns.between.search(text[: other.start()])):
+            first = _calendar(here.year, here.month, int(other[1]))
+            if first and first.first < one.span.first:
+                return replace(one, start=other.start(), span=replace(one.span, first=first.first))
+        return one
+    other = patterns.day_behind.match(text, one.end)
+    if other and (not other[1] or patterns.between.search(text[: one.start])):
+        year = int(other[3]) if other[3] and one.span.yearly else here.year
+        first, last = _calendar(year, here.month, here.day), _calendar(year, here.month, int(other[2]))
+        if first and last and first.first < last.last:
+            yearly = one.span.yearly and not other[3]
+            return replace(one, end=other.end(), span=DaySpan(first.first, last.last, yearly))
+    return one
+
+
+def _stretch_between(begin: DaySpan, end: DaySpan) -> DaySpan:
+    """Return the days from one span to another. A year that only one of them names is that of both, or the next to it
+    where the stretch would else run backwards."""
+    yearly = begin.yearly and end.yearly
+    if begin.yearly and not end.yearly:
+        year = date.fromordinal(end.last).year
+        begin = next((one for back in (0, 1) if (one := _in_year(begin, year - back)) and one.first <= end.last), begin)
+    elif end.yearly:
+        year = date.fromordinal(begin.first).year
+        end = next((one for on in (0, 1) if (one := _in_year(end, year + on)) and one.last >= begin.first), end)
+    return DaySpan(min(begin.first, end.first), max(begin.last, end.last), yearly)
 
 
 def _calendar(year: int | None, month: int, day: int | None) -> DaySpan | None:
@@ -168,7 +237,7 @@ def _calendar(year: int | None, month: int, day: int | None) -> DaySpan | None:
     return DaySpan(first.toordinal(), last.toordinal(), yearly=year is None)
 
 
-def _in_figures(text: str) -> Iterator[DaySpan]:
+def _in_figures(text: str) -> Iterator[_Dated]:
     for match in _patterns().figures.finditer(text):
         year, month, day, day2, month2, year2, year3, month3, day3 = match.groups()
         a_year = year or year2 or year3
@@ -176,10 +245,10 @@ def _in_figures(text: str) -> Iterator[DaySpan]:
             int(a_year) if a_year else None, int(month or month2 or month3), int(day or day2 or day3 or 0) or None
         )
         if span:
-            yield span
+            yield _Dated(match.start(), match.end(), span)
 
 
-def _in_writing(text: str, today: int | None) -> Iterator[DaySpan]:
+def _in_writing(text: str, today: int | None) -> Iterator[_Dated]:
     for match in _patterns().written.finditer(text):
         day, month, year, month2, day2, year2, lead, month3, year3 = match.groups()
         name = (month or month2 or month3).lower()
@@ -194,13 +263,16 @@ def _in_writing(text: str, today: int | None) -> Iterator[DaySpan]:
             resolved = now.year - (number >= now.month if lead.lower() == "last" else number > now.month)
         span = _calendar(resolved, number, int(said_day) if said_day else None)
         if span:
-            yield span
+            yield _Dated(match.start(8) if month3 else match.start(), match.end(), span)
 
 
 def _years(text: str) -> Iterator[DaySpan]:
     for match in _patterns().year.finditer(_patterns().written.sub(" ", text)):
         year = int(match[1])
         yield DaySpan(date(year, 1, 1).toordinal(), date(year, 12, 31).toordinal())
+    for match in _patterns().years.finditer(text):
+        first, last = sorted((int(match[1]), int(match[3])))
+        yield DaySpan(date(first, 1, 1).toordinal(), date(last, 12, 31).toordinal())
     for match in _patterns().season.finditer(text):
         if match[3]:
             yield _season(match[2], int(match[3]))

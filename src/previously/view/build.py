@@ -46,13 +46,7 @@ from previously.view.epoch import (
     digest_memories,
     find_end_reason,
 )
-from previously.view.memory import (
-    Remembered,
-    count_block_tokens,
-    count_section_tokens,
-    fit_memories,
-    render_sections,
-)
+from previously.view.memory import Remembered, count_block_tokens, count_section_tokens, fit_memories, render_sections
 from previously.view.reader import (
     CHAT,
     LISTED,
@@ -113,6 +107,12 @@ class ViewRequest:
     """The share of lore that the turn brings up."""
     lore_depth: int = 4
     """In how many of the newest messages keys are looked for."""
+    triggers: frozenset[str] = frozenset({"normal"})
+    """The kinds of answers that it is for, by the names that entries of lore have for them."""
+    outlets: frozenset[str] = frozenset()
+    """The outlets that its furniture fills: what lore has for them stands there, and nowhere else."""
+    in_outlets: tuple[str, ...] = ()
+    """The entries that stand there, by uid: they are told, however little room the view has for lore of its own."""
     for_agent: bool = False
     """True if an agent at work reads it: old tool outputs give way first, and the newest request is always shown."""
     dated: bool = False
@@ -174,7 +174,7 @@ def rebuild_view(material: Material, asked: ViewRequest, epoch: Epoch) -> View |
 
 
 class _Builder:
-    """One view in the making."""
+    """Builds one view: what all its steps share."""
 
     def __init__(self, material: Material, asked: ViewRequest) -> None:
         self.asked, self.reader, self.counter = asked, asked.reader, asked.counter
@@ -445,7 +445,7 @@ class _Builder:
             messages=render_messages(parts),
             items=tuple(items),
             left_out=(*account.list_cut(path, epoch.cut, kept), *missing),
-            fold_due=self._fold_due(path, missing, tail.count_tokens(_since(kept, epoch.tail_first), counter)),
+            fold_due=self._fold_due(path, missing, tail.count_tokens(_take_since(kept, epoch.tail_first), counter)),
             reader=str(self.reader),
             counter=counter.name,
             parts=parts,
@@ -484,9 +484,11 @@ def _is_shown(memory: Remembered, first: int) -> bool:
 
 def _drop_shown_lines(memory: Remembered, first: int) -> Remembered:
     """Return a memory without the lines that quote messages from a position on, which are shown themselves."""
+    if memory.origin:
+        return memory  # its lines quote messages of another story
     text = keep_lines_before(memory.text, first)
     return replace(memory, text=text, reason=memory.reason if text or not memory.text else account.SHOWN_IN_TAIL)
 
 
-def _since(items: Sequence[OnPath], first: int) -> list[OnPath]:
+def _take_since(items: Sequence[OnPath], first: int) -> list[OnPath]:
     return [item for item in items if item.position >= first]

@@ -64,7 +64,7 @@ def _place(memory: Remembered) -> tuple[int, int]:
 def drop_shorter_backbones(memories: Sequence[Remembered]) -> list[Remembered]:
     """Return the texts without the backbones that end before the furthest: what would be told if all had room."""
     folded = [one for one in memories if one.section is Section.BACKBONE and one.span and not one.by_hand]
-    furthest = max(folded, key=_last, default=None)
+    furthest = max(folded, key=_find_last, default=None)
     return [one for one in memories if one not in folded or one is furthest]
 
 
@@ -77,26 +77,28 @@ def _choose_past(memories: Sequence[Remembered], room: PastRoom, counter: Counte
     """Return the backbone and the chapters after it, each in its form."""
     by_hand = [one for one in memories if one.section is Section.BACKBONE and one.by_hand]
     backbones = [one for one in memories if one.section is Section.BACKBONE and not one.by_hand]
-    written = max((_last(one) for one in by_hand), default=-1)
-    chapters = [one for one in memories if one.section is Section.CHAPTERS and _last(one) > written]
-    reached = max((_last(one) for one in (*by_hand, *backbones)), default=-1)
-    alone = [one for one in chapters if _last(one) > reached]
-    furthest = max(backbones, key=_last, default=None)
-    chosen = _Past(by_hand, furthest, ()).with_chapters([_coarsest(one) for one in alone])
+    written = max((_find_last(one) for one in by_hand), default=-1)
+    chapters = [one for one in memories if one.section is Section.CHAPTERS and _find_last(one) > written]
+    reached = max((_find_last(one) for one in (*by_hand, *backbones)), default=-1)
+    alone = [one for one in chapters if _find_last(one) > reached]
+    furthest = max(backbones, key=_find_last, default=None)
+    chosen = _Past(by_hand, furthest, ()).with_chapters([_shorten_chapter(one) for one in alone])
     for at in reversed(range(len(alone))):  # these are told by nothing else, so the question is only how finely
         finer = chosen.with_chapters([*chosen.chapters[:at], alone[at], *chosen.chapters[at + 1 :]])
         if not finer.fits(room, counter):
             return chosen.texts
         chosen = finer
     for chapter in reversed(chapters[: len(chapters) - len(alone)]):
-        finest = next((one for one in _told_too(chosen, chapter, backbones, written) if one.fits(room, counter)), None)
+        finest = next(
+            (one for one in _tell_one_more(chosen, chapter, backbones, written) if one.fits(room, counter)), None
+        )
         if finest is None:
             break
         chosen = finest
-    return _finer(chosen, chapters, room, counter).texts
+    return _refine(chosen, chapters, room, counter).texts
 
 
-def _finer(chosen: _Past, chapters: Sequence[Remembered], room: PastRoom, counter: Counter) -> _Past:
+def _refine(chosen: _Past, chapters: Sequence[Remembered], room: PastRoom, counter: Counter) -> _Past:
     """Return the same with more chapters in full: where an older one is told in short, the backbone needs less, and
     gave up room that a nearer one can use."""
     whole = {one.span: one for one in chapters}
@@ -138,28 +140,32 @@ class _Past:
         return chapters + min(backbone, room.backbone_tokens) <= room.tokens
 
 
-def _told_too(chosen: _Past, chapter: Remembered, backbones: Iterable[Remembered], written: int) -> Iterator[_Past]:
+def _tell_one_more(
+    chosen: _Past, chapter: Remembered, backbones: Iterable[Remembered], written: int
+) -> Iterator[_Past]:
     """Yield what is told if one chapter more is told by itself, the finest form first; nothing where no backbone ends
     before it, or where one behind it would then be told by nothing."""
     first = _begin(chapter)
-    told_to = _begin(chosen.chapters[0]) - 1 if chosen.chapters else _last(chosen.backbone) if chosen.backbone else -1
-    if _last(chapter) < told_to:
+    told_to = (
+        _begin(chosen.chapters[0]) - 1 if chosen.chapters else _find_last(chosen.backbone) if chosen.backbone else -1
+    )
+    if _find_last(chapter) < told_to:
         return
-    before = max((one for one in backbones if _last(one) < first), key=_last, default=None)
-    reached = max(written, _last(before) if before else -1)
+    before = max((one for one in backbones if _find_last(one) < first), key=_find_last, default=None)
+    reached = max(written, _find_last(before) if before else -1)
     if reached < first - 1 and first > 0:
         return
     if chosen.is_full:
         yield _Past(chosen.by_hand, before, [chapter, *chosen.chapters])
     if chapter.short:
-        yield _Past(chosen.by_hand, before, [_coarsest(chapter), *chosen.chapters])
+        yield _Past(chosen.by_hand, before, [_shorten_chapter(chapter), *chosen.chapters])
 
 
-def _coarsest(chapter: Remembered) -> Remembered:
+def _shorten_chapter(chapter: Remembered) -> Remembered:
     return replace(chapter, text=chapter.short) if chapter.short else chapter
 
 
-def _last(memory: Remembered) -> int:
+def _find_last(memory: Remembered) -> int:
     assert memory.span is not None, "what stands for nothing has no place in the story"
     return memory.span.last
 

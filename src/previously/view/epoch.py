@@ -65,8 +65,10 @@ def digest_memories(memories: Sequence[Remembered]) -> dict[str, str]:
 
 
 def digest_hand_written(memories: Sequence[Remembered]) -> str:
-    """Return a digest of what people wrote."""
-    return _digest("\0".join(one.text for one in memories if one.by_hand or one.section is Section.PINS))
+    """Return a digest of what people wrote, and of what comes from elsewhere: nothing of it is shown that is there no
+    more."""
+    written = (one for one in memories if one.by_hand or one.origin or one.section is Section.PINS)
+    return _digest("\0".join(one.text for one in written))
 
 
 def find_end_reason(
@@ -76,7 +78,8 @@ def find_end_reason(
     what it does not show. `guarded`: whoever reads it may not know all, so no line is shown that is not for them
     now."""
     lines = {(one.section, one.text) for one in fresh}
-    if guarded and any(one.span is None and (one.section, one.text) not in lines for one in epoch.memories):
+    own = (one for one in epoch.memories if not one.origin)  # the digest below sees to the others, which may be cut
+    if guarded and any(one.span is None and (one.section, one.text) not in lines for one in own):
         return TAKEN_BACK
     if epoch.by_hand != digest_hand_written(fresh):
         return BY_HAND

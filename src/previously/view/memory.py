@@ -21,6 +21,7 @@ from previously.view.view import LeftOut, Reason, Section
 HEADINGS = {
     Section.PINS: "# To keep in mind",
     Section.WISHES: "# The players and what they asked for",
+    Section.EARLIER: "# Before this story",
     Section.BACKBONE: "# The story so far",
     Section.CHAPTERS: "# Earlier chapters",
     Section.EPISODES: "# Earlier episodes",
@@ -29,11 +30,12 @@ HEADINGS = {
     Section.THREADS: "# Still open before the messages below",
     Section.STATE: "# As things stood before the messages below",
     Section.CAST: "# What you know",
+    Section.SHARED: "# Known from elsewhere",
     Section.LORE: "# About this world",
 }
 STALE = "(Written before an earlier message was changed.)"
 
-LISTS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
+LISTS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.SHARED, Section.LORE})
 """The sections that are lists, the most important item first. They stand for no messages."""
 
 
@@ -63,6 +65,8 @@ class Remembered:
     """Of an item of a list: the thing or person it is about."""
     kind: str = ""
     """Of an item of a list: what sort it is of, by `previously.view.choose_memory`."""
+    origin: str = ""
+    """The other story or the shared memory it comes from; empty for what the story knows by itself."""
 
     def stands_for(self, opening: int) -> Span | None:
         """Return its span but for the opening of so many messages, which is always shown itself."""
@@ -145,10 +149,11 @@ def fit_memories(
             shorter, cut = _shorten(kept[:index], whole, kept[index:], fits)
             if shorter:
                 kept.insert(index, shorter)
-                left_out.append(LeftOut(f"{cut} of {whole.what}", Reason.BUDGET))
+                left_out.append(LeftOut(f"{cut} of {whole.what}", Reason.BUDGET, share_of=section))
             elif whole.beside is None:
                 covers = whole.stands_for(opening)
-                left_out.append(LeftOut(f"{whole.what} of {covers}" if covers else whole.what, Reason.BUDGET, covers))
+                what = f"{whole.what} of {covers}" if covers else whole.what
+                left_out.append(LeftOut(what, Reason.BUDGET, covers, section))
     return kept, left_out
 
 
@@ -166,7 +171,7 @@ def _drop_last_lines(
     if not fewest:
         return memories, []
     what = memories[places[-1]].what if fewest == 1 else f"{fewest} lines of {section.value}"
-    return without(fewest), [LeftOut(what, Reason.BUDGET)]
+    return without(fewest), [LeftOut(what, Reason.BUDGET, share_of=section)]
 
 
 def _shorten(

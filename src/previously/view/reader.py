@@ -38,6 +38,11 @@ SHARES: Mapping[Section, Share] = {
     Section.CHAPTERS: Share(3, (200, 700, 1_200)),
     # 600 words are 800 tokens. Cut to 400, opening and newest sentences stay. Less than that told next to nothing.
     Section.BACKBONE: Share(4, (400, 400, 800)),
+    # What the story before this one came to. Enough for a backbone at 8,000 tokens; where the story is young there is
+    # room for more, and never more than three tenths: a past that is told elsewhere must not eat this one.
+    Section.EARLIER: Share(5, make_row(15), ceiling=make_row(30)),
+    # Ten facts of one line are 200 tokens.
+    Section.SHARED: Share(2, make_row(5), ceiling=make_row(15)),
     # What recompression dropped, one to eight episodes of 190 tokens.
     Section.EPISODES: Share(5, (200, 700, 1_500)),
     # At small budgets only those that the recap does not tell: `previously.view.choose_memory`.
@@ -124,8 +129,11 @@ def reserve_turn_tokens(budget_tokens: int, recall_tokens: int, lore_tokens: int
 TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.EPISODES, Section.RECAP, Section.BRIEF})
 """The sections that tell what happened, message after message."""
 
-LISTED = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
-"""The sections that say how things stand and what they are."""
+LISTED = frozenset(
+    {Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.SHARED, Section.LORE, Section.EARLIER}
+)
+"""The sections that say how things stand and what they are, and what comes from elsewhere: they tell of no message of
+the story."""
 
 
 class ReaderKind(StrEnum):

@@ -65,6 +65,8 @@ class Recipe:
     """The story's mark, which the memory of the turn had; empty for none."""
     lore: tuple[LoreShown, ...] = ()
     """The entries that the turn brought up, with their words: an entry may read otherwise by now."""
+    in_outlets: tuple[str, ...] = ()
+    """The entries that it brought up for outlets of the furniture, by uid: their words stand there."""
 
 
 def digest_messages(messages: Iterable[Message]) -> tuple[str, ...]:
@@ -116,6 +118,8 @@ def write_recipe(recipe: Recipe) -> tuple[str, str]:
     body = _list_values(recipe)
     epoch = body.pop("epoch")
     body["recalled"] = [[one.span, one.score, one.reason] for one in recipe.recalled]
+    if not recipe.in_outlets:
+        del body["in_outlets"]
     if recipe.furniture == NO_FURNITURE:
         del body["furniture"]
     else:
@@ -138,6 +142,7 @@ def parse_recipe(body: str, epoch: str) -> Recipe | None:
         values["shown"] = tuple(_parse_span(one) for one in values["shown"])
         values["recalled"] = tuple(Recalled(_parse_span(at), "", score, why) for at, score, why in values["recalled"])
         values["lore"] = tuple(LoreShown(**one) for one in values.get("lore", ()))
+        values["in_outlets"] = tuple(map(str, values.get("in_outlets", ())))
         if "furniture" in values:
             values["furniture"] = _parse_furniture(values["furniture"])
         return Recipe(epoch=_parse_epoch(json.loads(epoch)), **values)

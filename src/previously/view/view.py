@@ -26,6 +26,7 @@ class Section(StrEnum):
     SYSTEM = "system"
     PINS = "pins"
     WISHES = "wishes"
+    EARLIER = "earlier"
     BACKBONE = "backbone"
     CHAPTERS = "chapters"
     EPISODES = "episodes"
@@ -34,6 +35,7 @@ class Section(StrEnum):
     THREADS = "threads"
     STATE = "state"
     CAST = "cast"
+    SHARED = "shared"
     LORE = "lore"
     TAIL = "tail"
     RECALL = "recall"
@@ -87,6 +89,30 @@ class LeftOut:
     reason: Reason
     span: Span | None = None
     """The messages concerned; None where memory was cut, not messages."""
+    share_of: Section | None = None
+    """The section whose share of the budget was used up; None where another reason holds."""
+
+    @property
+    def why(self) -> str:
+        """The reason in words."""
+        return f"the room for {_SHARED_BY[self.share_of]} is used up" if self.share_of else self.reason.value
+
+
+_SHARED_BY = {
+    Section.WISHES: "wishes",
+    Section.EARLIER: "the story before this one",
+    Section.BACKBONE: "the backbone",
+    Section.CHAPTERS: "earlier chapters",
+    Section.EPISODES: "earlier episodes",
+    Section.RECAP: "the recap",
+    Section.BRIEF: "the brief",
+    Section.THREADS: "threads",
+    Section.STATE: "how things stand",
+    Section.CAST: "what the reader knows",
+    Section.SHARED: "shared memory",
+    Section.LORE: "lore",
+}
+"""The sections that have a share, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +174,7 @@ class ViewParts:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A view in figures."""
+    """Figures of one view."""
 
     reader: str
     counter: str

@@ -88,7 +88,7 @@ def _read_block(block: object) -> tuple[list[Part], Block]:
         case {"type": "tool_result", "tool_use_id": str(call_id)}:
             return _read_result(block, call_id)
         case {"type": "image", "source": dict(source)}:
-            url = _url(source)
+            url = _find_url(source)
             return ([Image(url)], drop_fields(block, "source")) if url else ([], block)
         case {"type": "document", "source": {"type": "text", "data": str(text)} as source}:
             return [Text(text)], block | {"source": drop_fields(source, "data")}
@@ -165,7 +165,7 @@ def _write_result(result: ToolResult, pictures: list[Part], rest: Block) -> Bloc
         lengths = [length for length, _ in inside if length is not None and length >= 0]
         if sum(lengths) + 2 * max(len(lengths) - 1, 0) != len(result.text):  # it was cut or replaced since
             block["content"] = [
-                *_texts(result.text),
+                *_make_text_blocks(result.text),
                 *({"type": "image", "source": _source(picture)} for picture in pictures),
             ]
             return block
@@ -220,7 +220,7 @@ def write_image_source(url: str) -> Block | None:
     return {"type": "url", "url": url} if url.startswith(("http://", "https://")) else None
 
 
-def _url(source: Block) -> str | None:
+def _find_url(source: Block) -> str | None:
     """Return the address of a picture's source, if the source can be made of it again."""
     url = None
     match source:
@@ -236,7 +236,7 @@ def _source(picture: Part) -> Block | None:
     return write_image_source(picture.url)
 
 
-def _texts(text: str) -> list[Block]:
+def _make_text_blocks(text: str) -> list[Block]:
     return [{"type": "text", "text": text}] if text.strip() else []
 
 
@@ -274,13 +274,13 @@ def parse_anthropic_message(item: dict[str, Any]) -> Draft:
 def write_anthropic_message(message: Message, attributes: Attributes = NO_ATTRIBUTES) -> dict[str, Any]:
     """Write the role and the content of a message object; a tool's message is the user's here."""
     role = Role.USER if message.role is Role.TOOL else message.role
-    layout = _layout(attributes)
+    layout = _read_layout(attributes)
     if layout == _AS_TEXT and len(message.parts) == 1:
         return {"role": role.value, "content": message.text}
     return {"role": role.value, "content": _write_content(message.role, message.parts, layout)}
 
 
-def _layout(attributes: Attributes) -> Any:
+def _read_layout(attributes: Attributes) -> Any:
     kept = attributes.extra.get(KEY)
     return kept.get("content") if isinstance(kept, dict) else None
 

@@ -51,11 +51,13 @@ def to_anthropic(
     The message at `alone` is joined with no other, so that it is known again.
     """
     front = count_front(messages)
-    contents = [write_anthropic_message(messages[at], _known(attributes, at))["content"] for at in range(front)]
+    contents = [
+        write_anthropic_message(messages[at], _find_attributes(attributes, at))["content"] for at in range(front)
+    ]
     system = _join_system(contents)
     rest = None if attributes is None else attributes[front:]
     written = [
-        {"role": turn.role, "content": _plain(turn)}
+        {"role": turn.role, "content": _write_turn(turn)}
         for turn in plan_turns(messages[front:], rest, None if alone is None else alone - front)
     ]
     return {"system": system, "messages": written} if system else {"messages": written}
@@ -73,9 +75,9 @@ def plan_turns(
     ids = _Ids()
     written: list[AnthropicTurn] = []
     for message, origin in zip(paired.messages, paired.origin, strict=True):
-        content = write_anthropic_message(message, NO_ATTRIBUTES if origin is None else _known(attributes, origin))[
-            "content"
-        ]
+        content = write_anthropic_message(
+            message, NO_ATTRIBUTES if origin is None else _find_attributes(attributes, origin)
+        )["content"]
         blocks = ids.order([{"type": "text", "text": content}] if isinstance(content, str) else content)
         calls = any(isinstance(part, ToolCall) for part in message.parts)
         for block in blocks:
@@ -90,7 +92,7 @@ def plan_turns(
     return _take_turns(written)
 
 
-def _known(attributes: Sequence[Attributes] | None, at: int) -> Attributes:
+def _find_attributes(attributes: Sequence[Attributes] | None, at: int) -> Attributes:
     return NO_ATTRIBUTES if attributes is None else attributes[at]
 
 
@@ -139,7 +141,8 @@ def _check_result(block: Block) -> Block:
     content = block.get("content")
     inside: Any = content
     if isinstance(content, list):
-        inside = [checked for part in content if (checked := _check_block(part, "user", False))]
+        parts = (part for part in content if isinstance(part, dict))
+        inside = [checked for part in parts if (checked := _check_block(part, "user", False))]
     rest = drop_fields(block, "content")
     return rest | {"content": inside} if inside else rest
 
@@ -212,7 +215,7 @@ def _take_turns(written: list[AnthropicTurn]) -> list[AnthropicTurn]:
     return kept
 
 
-def _plain(turn: AnthropicTurn) -> str | list[Block]:
+def _write_turn(turn: AnthropicTurn) -> str | list[Block]:
     """Write one plain text of the user as text, anything else as blocks."""
     if turn.role == "user" and len(turn.blocks) == 1 and turn.blocks[0].keys() == {"type", "text"}:
         return str(turn.blocks[0]["text"])

@@ -20,17 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.messages import (
-    Draft,
-    Image,
-    Message,
-    Part,
-    Role,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from previously.core.messages import Draft, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.pairing import add_call_ids, mend
 from previously.wire.fields import (
     read_attributes,
@@ -86,7 +76,7 @@ def _parts(item: dict[str, Any], role: Role, kept: dict[str, Any]) -> tuple[Part
         return (result, *(part for part in said if not isinstance(part, Text)))
     if "tool_call_id" in item:
         kept["tool_call_id"] = item["tool_call_id"]
-    thinking = _thinking(item, kept)
+    thinking = _read_thinking(item, kept)
     calls = [_call(call) for call in read_optional_list(item, "tool_calls")]
     if item.get("function_call") is not None:
         calls.append(_call({"id": "", "function": item["function_call"]}))
@@ -106,7 +96,7 @@ def _said(item: dict[str, Any], kept: dict[str, Any]) -> list[Part]:
     elif isinstance(content, list):
         unknown = []
         for part in content:
-            read = _part(part)
+            read = _parse_part(part)
             if read is None:
                 unknown.append(part)
             else:
@@ -120,7 +110,7 @@ def _said(item: dict[str, Any], kept: dict[str, Any]) -> list[Part]:
     return said
 
 
-def _part(part: object) -> Part | None:
+def _parse_part(part: object) -> Part | None:
     """Parse a content part; None for a kind that no message of ours can hold."""
     if isinstance(part, str):
         return Text(part)
@@ -145,7 +135,7 @@ def _part(part: object) -> Part | None:
     return Text(text)
 
 
-def _thinking(item: dict[str, Any], kept: dict[str, Any]) -> list[Part]:
+def _read_thinking(item: dict[str, Any], kept: dict[str, Any]) -> list[Part]:
     thoughts: list[Part] = []
     for key in ("reasoning_content", "reasoning"):
         value = item.get(key)
@@ -232,7 +222,12 @@ def join_calls(raws: Sequence[Raw]) -> list[Raw]:
     """Return the list with calls that wait together in one message, and results of text alone."""
     joined: list[Raw] = []
     for raw in raws:
-        if raw.get("role") == "assistant" and joined and joined[-1].get("role") == "assistant" and _calls(joined[-1]):
+        if (
+            raw.get("role") == "assistant"
+            and joined
+            and joined[-1].get("role") == "assistant"
+            and _list_calls(joined[-1])
+        ):
             joined[-1] = _join(joined[-1], raw)
         elif raw.get("role") == "tool" and isinstance(raw.get("content"), list):
             joined.append({**raw, "content": _text_of(raw["content"])})
@@ -241,7 +236,7 @@ def join_calls(raws: Sequence[Raw]) -> list[Raw]:
     return joined
 
 
-def _calls(raw: Raw) -> list[Any]:
+def _list_calls(raw: Raw) -> list[Any]:
     calls = raw.get("tool_calls")
     return calls if isinstance(calls, list) else []
 
@@ -254,7 +249,7 @@ def _join(first: Raw, second: Raw) -> Raw:
             content = f"{contents[0]}\n\n{contents[1]}"
         else:
             content = [*_list_parts(contents[0]), *_list_parts(contents[1])]
-    return {**second, **first, "content": content, "tool_calls": [*_calls(first), *_calls(second)]}
+    return {**second, **first, "content": content, "tool_calls": [*_list_calls(first), *_list_calls(second)]}
 
 
 def _list_parts(content: Any) -> list[Any]:

@@ -173,12 +173,7 @@ _QUOTED = (FailureKind.SERVER, FailureKind.BAD_REQUEST)
 
 
 def build_failure(
-    status: int,
-    payload: object,
-    *,
-    redaction: Redaction,
-    retry_after_s: float | None = None,
-    tell_status: bool = True,
+    status: int, payload: object, *, redaction: Redaction, retry_after_s: float | None = None, tell_status: bool = True
 ) -> ModelFailure:
     """Return the failure that a status and an error body (JSON, or the text it could not be read as) stand for."""
     words = collect_error_words(payload)
@@ -204,7 +199,7 @@ def find_named_window(words: str) -> int | None:
     """Return the model's window in tokens, where a server names it in its complaint."""
     for match in _WINDOW.finditer(words):
         is_sum = "+" in words[match.end() : match.end() + 3]  # a number that another is added to is no window
-        window = _value(next(filter(None, match.groups())))
+        window = _parse_number(next(filter(None, match.groups())))
         if not is_sum and window >= SMALLEST_WINDOW:
             return window
     return None
@@ -213,11 +208,11 @@ def find_named_window(words: str) -> int | None:
 def find_counted_tokens(words: str) -> int | None:
     """Return the tokens that a server counted in what was too long: the largest number beyond the window it names."""
     window = find_named_window(words)
-    counted = max((_value(match.group(1)) for match in _ANY_NUMBER.finditer(words)), default=0)
+    counted = max((_parse_number(match.group(1)) for match in _ANY_NUMBER.finditer(words)), default=0)
     return counted if window is not None and counted > window else None
 
 
-def _value(number: str) -> int:
+def _parse_number(number: str) -> int:
     return int(number.replace(",", ""))
 
 
@@ -279,11 +274,7 @@ class ResponsesErrorFormat(ChatErrorFormat):
         return b"\n\nevent: error\ndata: " + json.dumps(fields).encode() + b"\n\n"
 
 
-_ANTHROPIC_KINDS = {
-    "server_error": "api_error",
-    "upstream_error": "api_error",
-    "not_found": "not_found_error",
-}
+_ANTHROPIC_KINDS = {"server_error": "api_error", "upstream_error": "api_error", "not_found": "not_found_error"}
 
 
 class MessagesErrorFormat:

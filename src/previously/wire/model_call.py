@@ -17,7 +17,7 @@ from previously.core.json_values import clean
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.patterns import lazy_pattern
 from previously.core.tokens import MESSAGE_OVERHEAD_TOKENS, estimate_tokens
-from previously.wire.chat import ChatEvents, read_content
+from previously.wire.chat import ChatEvents, read_content, to_chat
 from previously.wire.errors import Redaction, build_failure, collect_error_words, find_retry_after_s
 from previously.wire.reasoning import split_reasoning
 from previously.wire.reply import Reply, ReplyFold
@@ -33,7 +33,7 @@ class RequestOptions:
     """False: the limit is sent as `max_completion_tokens`, the newer name."""
 
     def intersect(self, other: RequestOptions) -> RequestOptions:
-        """Return what both take."""
+        """Return the options that both servers take."""
         return RequestOptions(
             self.json_schema and other.json_schema,
             self.temperature and other.temperature,
@@ -45,7 +45,9 @@ def build_request(request: ModelRequest, model: str, options: RequestOptions) ->
     """Build the body that asks for one whole answer. No tools, no streaming, no more than one choice."""
     messages = [{"role": "system", "content": clean(request.system)[0]}] if request.system else []
     messages.append({"role": "user", "content": clean(request.user)[0]})
-    body: dict[str, Any] = {"model": model, "messages": messages, "stream": False}
+    if request.messages:
+        messages = to_chat(request.messages)
+    body: dict[str, Any] = {"model": model, "messages": messages, "stream": False, **request.sampling}
     body["max_tokens" if options.max_tokens else "max_completion_tokens"] = request.max_output_tokens
     if options.temperature:
         body["temperature"] = request.temperature
@@ -104,7 +106,7 @@ def read_answer(
     if len(key) >= SHORTEST_KEY:
         body = body.replace(key.encode(), b"[key]")  # a server that echoes it must not bring it into memory or log
     payload = parse_body(body)
-    redaction = Redaction(key, f"{request.system}\n{request.user}")
+    redaction = Redaction(key, "\n".join(request.texts))
     wait_s = find_retry_after_s(headers, now)
     if not 200 <= status < 300:
         return build_failure(status, _drop_page(payload), redaction=redaction, retry_after_s=wait_s)
@@ -218,5 +220,5 @@ def _count_usage(reported: object, request: ModelRequest, produced: str) -> Usag
         read, written = reported.get("prompt_tokens"), reported.get("completion_tokens")
         if type(read) is int and type(written) is int and 0 < read < 2**53 and int(bool(produced)) <= written < 2**53:
             return Usage(read, written, reported=True)
-    asked = estimate_tokens(request.system) + estimate_tokens(request.user) + 2 * MESSAGE_OVERHEAD_TOKENS
+    asked = sum(estimate_tokens(text) + MESSAGE_OVERHEAD_TOKENS for text in request.texts)
     return Usage(asked, estimate_tokens(produced), reported=False)

@@ -28,32 +28,32 @@ _NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class _Brackets:
-    """One way to mark thinking."""
+    """The marks that open and close thinking in an answer."""
 
     opens: re.Pattern[str]
     closes: re.Pattern[str]
 
 
-def _brackets(opens: str, closes: str) -> _Brackets:
+def _compile_brackets(opens: str, closes: str) -> _Brackets:
     return _Brackets(re.compile(opens, re.IGNORECASE), re.compile(closes, re.IGNORECASE))
 
 
 _ALL = (
     # <think>, <thinking type="x">, closed by any name of the family: models mix them
-    _brackets(rf"<\s?(?:{_NAMES})(?:\s[^<>]{{0,200}})?>", rf"<\s?/\s?(?:{_NAMES})\s?>"),
+    _compile_brackets(rf"<\s?(?:{_NAMES})(?:\s[^<>]{{0,200}})?>", rf"<\s?/\s?(?:{_NAMES})\s?>"),
     # <|thinking|> … <|/thinking|>, <|START_THINKING|> … <|END_THINKING|>, <|begin_of_thought|> … <|end_of_thought|>
-    _brackets(
+    _compile_brackets(
         rf"<\|(?:(?:start|begin)_(?:of_)?)?(?:{_NAMES})\|>",
         rf"<\|(?:/|end_(?:of_)?)(?:{_NAMES})\|>|<\|(?:start|begin)_(?:of_)?(?:response|solution)\|>",
     ),
     # [THINK] … [/THINK]
-    _brackets(r"\[(?:think|thinking|reasoning)\]", r"\[/(?:think|thinking|reasoning)\]"),
+    _compile_brackets(r"\[(?:think|thinking|reasoning)\]", r"\[/(?:think|thinking|reasoning)\]"),
     # ◁think▷ … ◁/think▷
-    _brackets(r"◁(?:think|thinking)▷", r"◁/(?:think|thinking)▷"),
+    _compile_brackets(r"◁(?:think|thinking)▷", r"◁/(?:think|thinking)▷"),
     # <|channel>thought … <channel|>
-    _brackets(r"<\|channel>\s?(?:thought|analysis)", r"<channel\|>"),
+    _compile_brackets(r"<\|channel>\s?(?:thought|analysis)", r"<channel\|>"),
     # <unused94>thought … <unused95>
-    _brackets(r"<unused94>", r"<unused95>"),
+    _compile_brackets(r"<unused94>", r"<unused95>"),
 )
 
 _HARMONY = lazy_pattern(r"(?:<\|start\|>\s*assistant\s*)?<\|channel\|>", re.IGNORECASE)

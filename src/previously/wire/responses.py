@@ -63,18 +63,18 @@ class OutputKinds:
     def note(self, item: Item) -> None:
         """Take the next item, which stays as it is."""
         if item.get("type") in CALLS:
-            self._calls[_id_of(item)] = item
+            self._calls[_read_id(item)] = item
 
     def fit(self, item: Item) -> Item:
         """Take the next item, and return it; an output in the kind and the shape that its call wants."""
         self.note(item)
-        call = self._calls.get(_id_of(item)) if item.get("type") in OUTPUTS else None
+        call = self._calls.get(_read_id(item)) if item.get("type") in OUTPUTS else None
         if call is None:
             return item
         kind = f"{call['type']}_output"
         if item["type"] != kind:
             named = "call_id" if isinstance(call.get("call_id"), str) else "id"
-            item = {"type": kind, named: _id_of(item), "output": item.get("output")}
+            item = {"type": kind, named: _read_id(item), "output": item.get("output")}
         return _in_shape(kind, item)
 
 
@@ -91,7 +91,7 @@ def find_call_ids(items: Iterable[Mapping[str, Any]]) -> dict[int, str]:
     return call_ids
 
 
-def _id_of(item: Item) -> str:
+def _read_id(item: Item) -> str:
     return str(item.get("call_id") or item.get("id"))
 
 
@@ -108,7 +108,7 @@ def _in_shape(kind: str, item: Item) -> Item:
         case "local_shell_call_output":
             return item | {"output": _text(output)}
         case "computer_call_output" if not is_screenshot(output):
-            return item | {"output": {"type": "computer_screenshot", "image_url": _picture(output)}}
+            return item | {"output": {"type": "computer_screenshot", "image_url": _find_picture(output)}}
     return item
 
 
@@ -147,7 +147,7 @@ def _text(output: object) -> str:
     return output if isinstance(output, str) else ""
 
 
-def _picture(output: object) -> str:
+def _find_picture(output: object) -> str:
     parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
     return next((part["image_url"] for part in parts if isinstance(part.get("image_url"), str)), NO_SCREENSHOT)
 

@@ -63,16 +63,16 @@ class ResponsesEvents:
         match value:
             case {"type": str(event), "delta": str(delta), **rest} if event in _DELTAS:
                 part = rest.get("content_index", rest.get("summary_index"))
-                yield from self._parse_text(_DELTAS[event], (_slot(rest), part), delta)
+                yield from self._parse_text(_DELTAS[event], (_read_slot(rest), part), delta)
             case {"type": "response.output_item.added", "item": dict(item), **rest}:
-                yield from self._parse_call(item, _slot(rest), whole=False)
+                yield from self._parse_call(item, _read_slot(rest), whole=False)
             case {"type": str(event), "delta": str(delta), **rest} if event in _ARGUMENTS:
-                slot = _slot(rest)
+                slot = _read_slot(rest)
                 self._begun.add(slot)
                 self._pieces.add(slot)
                 yield CallDelta(0, slot, arguments=delta)
             case {"type": "response.output_item.done", "item": dict(item), **rest}:
-                yield from self._parse_item(item, _slot(rest))
+                yield from self._parse_item(item, _read_slot(rest))
             case {"type": "response.completed" | "response.incomplete" | "response.done", "response": dict(response)}:
                 yield from self._parse_response(response)
                 yield ReplyEnded()
@@ -154,7 +154,7 @@ class ResponsesEvents:
             yield delta(0, text if last is None or last == place else BETWEEN_ITEMS + text)
 
 
-def _slot(event: Mapping[str, Any]) -> int | None:
+def _read_slot(event: Mapping[str, Any]) -> int | None:
     """Return the place among the output of the item that an event is of."""
     place = event.get("output_index")
     return place if type(place) is int else None

@@ -9,8 +9,9 @@ import pytest
 
 from previously.app import Memory
 from previously.core.errors import BadInput
+from previously.core.exact_names import LONGEST_NAME
 from previously.core.messages import Draft, message
-from previously.runtime.keys import LONGEST_NAME, Keys
+from previously.runtime.keys import Keys
 from previously.storage.queries import load_migrations
 from previously.storage.sqlite.page_checksums import connect
 from previously.storage.tables.keys import HASH_BYTES, KEY_PREFIX, NOBODY, AccessKey, hash_key

@@ -49,6 +49,9 @@ OF_A_STORY: dict[str, Verb] = {
     "siblings": lambda store, key, _: store.siblings(key, "main", 0),
     "apply": lambda store, key, _: store.apply(key, "main", [Splice(0, 1, (Put(DRAFT),))], at=AT),
     "append": lambda store, key, _: store.append(key, None, [DRAFT], at=AT),
+    "extend": lambda store, key, _: store.extend(
+        key, "main", lambda: iter([DRAFT]), at=AT, expected_head=0, also=lambda _: None
+    ),
     "set_attributes": lambda store, key, known: store.set_attributes(key, [(known["entry"], Attributes(hidden=True))]),
     "add_siblings": lambda store, key, _: store.add_siblings(key, "main", [(0, [DRAFT])]),
     "fork": lambda store, key, _: store.fork(key, "main", "theirs", 1, at=AT),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -27,6 +27,7 @@ from previously.core.messages import (
 from previously.core.path import Put, Reuse, Span, Splice
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.storage.store import StoryKey
+from previously.storage.tables import Tables
 from tests.contract.storage.verbs import VerbStore
 
 AT = "2026-03-02T19:04:00+00:00"
@@ -585,6 +586,38 @@ async def test_a_long_change_in_the_past_and_a_bulk_append(store: VerbStore) -> 
     known = await store.known(key, "main")
     assert len(known) == count
     assert known[4_999].entry == (await store.path(key, "kept", 4_999, 4_999))[0].entry.id
+
+
+async def test_messages_that_are_read_as_they_come_are_seen_all_at_once(
+    store: VerbStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("previously.storage.tables.path_writer.ROWS_PER_STAGE", 10)
+    key = await a_story(store, ["a", "b"])
+    head = (await store.branch(key)).head
+    noted: list[int] = []
+
+    async def extend(count: int, fault: int = -1) -> None:
+        def read() -> Iterator[Draft]:
+            for number in range(count):
+                if number == fault:
+                    raise BadInput("line 36 is broken.")
+                yield draft(f"m{number}")
+
+        def note(tables: Tables) -> None:
+            noted.append(tables.branch(key, "main").messages)
+
+        await store.extend(key, "main", read, at=AT, expected_head=head, also=note)
+
+    with pytest.raises(BadInput, match="line 36"):
+        await extend(50, fault=35)
+    assert ((await store.branch(key)).messages, noted) == (2, [])
+    await extend(50)
+    assert ((await store.branch(key)).messages, noted) == (52, [52])
+    assert [item.entry.message.text for item in await store.path(key, "main", 50, 51)] == ["m48", "m49"]
+    with pytest.raises(HeadMoved):
+        await extend(1)
+    taken = await store.gc(ME, before="9999")
+    assert (taken.lines, taken.nodes, taken.entries) == (0, 0, 0)
 
 
 async def test_marks_move_with_the_path_and_are_copied_up_to_a_fork(store: VerbStore) -> None:

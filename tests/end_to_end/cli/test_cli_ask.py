@@ -45,6 +45,28 @@ async def test_a_model_answers_above_its_sources(told: Cli) -> None:
     assert "message 3, Orla" in ran.out
 
 
+async def test_a_search_with_a_model_says_what_was_searched_and_what_it_took(told: Cli) -> None:
+    import asyncio
+
+    query = "Who may go up to ring?"
+    async with ScriptedServer("under the third stone") as server:
+        model = ("--with-model", "--endpoint", f"{server.base_url}", "--model", "m")
+        people = await asyncio.to_thread(told, "search", "tale", query, *model)
+        found = (await asyncio.to_thread(told, "search", "tale", query, *model, "--json")).json
+    assert "message 3, Orla" in people.out
+    assert "1 call," in people.err
+    assert "under the third stone" in people.err
+    paid = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
+    assert found["words"] == {"lines": ["under the third stone"], "reason": "", "model": "m", "cost": paid}
+    assert found["hits"][0]["position"] == 3
+
+
+def test_a_search_with_a_model_where_there_is_none_is_the_ordinary_one(told: Cli) -> None:
+    alone = told("search", "tale", KEY, "--with-model")
+    assert "no model writes memory" in alone.err
+    assert alone.out == told("search", "tale", KEY).out
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -76,9 +76,11 @@ def test_an_edit_changes_what_was_made_of_it_and_nothing_else(figures: dict[str,
 
 def test_a_secret_is_found_only_by_those_who_heard_it(figures: dict[str, Any]) -> None:
     answers = figures["secret"]["answers"]
-    assert "alive" in answers["Wick"]["hits"][0]["text"]
+    assert "dead so Gage" in answers["Wick"]["hits"][0]["text"]
     assert answers["Wick"]["named_in_view"] > 0
-    assert not any("alive" in hit["text"] for hit in answers["Corvin Ashdell"]["hits"])
+    assert not any(
+        word in hit["text"] for word in ("alive", "dead so Gage") for hit in answers["Corvin Ashdell"]["hits"]
+    )
     assert answers["Corvin Ashdell"]["named_in_view"] == 0
 
 

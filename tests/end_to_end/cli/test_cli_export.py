@@ -7,6 +7,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tests.end_to_end.cli.running import Cli
 
 
@@ -99,3 +101,14 @@ def test_a_link_and_a_pipe_are_written_to_and_stay(tale: Cli, tmp_path: Path) ->
         assert tale("export", "tale", "--to", "openai", "--out", pipe).code == 0
         assert pipe.is_fifo()
         assert read.result(timeout=60) == printed
+
+
+@pytest.mark.parametrize("form", ["anthropic", "claude-code"])
+def test_joined_turns_are_told_of_and_hold_every_word(cli: Cli, form: str, tmp_path: Path) -> None:
+    for number in range(4):
+        cli("add", "tale", "--role", "user" if number < 3 else "assistant", "--text", f"Word{number}.")
+    ran = cli("export", "tale", "--to", form, "--out", tmp_path / "out")
+    assert ran.err.startswith("4 messages became 2 turns: the format joins messages of one role")
+    content = (tmp_path / "out").read_text("utf-8")
+    assert all(f"Word{number}." in content for number in range(4))
+    assert not cli("export", "tale", "--to", "openai", "--out", tmp_path / "out").err

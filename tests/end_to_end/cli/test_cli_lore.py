@@ -288,7 +288,7 @@ def test_explain_says_what_the_view_does(told: Cli) -> None:
     assert "Law: Nobody sells the bell." in view
     assert "Never spoken of" not in view
     people = told("lore", "explain", "tale").out.splitlines()
-    assert people[0].split() == ["entry", "book", "comes", "up", "because"]
+    assert people[0].split() == ["entry", "book", "comes", "up", "in", "because"]
     assert "no reader 'nobody'" in told.fails(2, "lore", "explain", "tale", "--reader", "nobody")
 
 
@@ -299,7 +299,12 @@ def test_what_a_person_changes_shows_at_once(tale: Cli, tmp_path: Path) -> None:
     assert "Made of stone." in shown_lore(tale)
     assert "Made of oak." not in shown_lore(tale)
     tale("books", "add", book(tmp_path, "salt.json", PLAIN))
+    assert tale("books", "list", "tale").out.startswith("tale has no books; `previously books attach tale BOOK`")
+    tale("books", "add", book(tmp_path, "other.json", PLAIN))
     tale("books", "attach", "tale", "salt")
+    assert [one["book"] for one in tale("books", "list", "tale", "--json").json["books"]] == ["salt"]
+    assert len(tale("books", "list", "--json").json["books"]) == 2
+    assert tale("books", "list", "nowhere").code == 2
     assert "Bronze, cracked." in shown_lore(tale)
     tale("books", "detach", "tale", "salt")
     tale("lore", "remove", "tale", "Bell tower")
@@ -389,7 +394,7 @@ def test_importing_says_which_entries_have_problems_and_what_was_there(cli: Cli,
     again = cli("books", "add", path, "--book", "salt", "--json").json
     assert again == {
         "book": "salt", "entries": 2, "replaced": True,
-        "problems": [{"entry": "Unkeyed", "uid": "salt/7", "problems": [NEVER]}],
+        "problems": [{"entry": "Unkeyed", "uid": "salt/7", "problems": [NEVER]}], "changes": [],
     }  # fmt: skip
     (listed,) = cli("books", "list", "--json").json["books"]
     assert (listed["book"], listed["entries"], listed["with_problems"]) == ("salt", 2, 1)
@@ -470,3 +475,14 @@ def test_unlocking_what_only_a_person_wrote_says_that_it_is_gone(tale: Cli) -> N
     assert tale("lore", "list", "tale", "--all", "--json").json["entries"] == []
     tale("undo", "tale")
     assert [one["name"] for one in tale("lore", "list", "tale", "--json").json["entries"]] == ["Crypt"]
+
+
+def test_an_entry_is_renamed_and_found_by_both_names(cli: Cli) -> None:
+    cli("add", "tale", "--role", "user", "--text", "Who is Grim?")
+    cli("lore", "add", "tale", "Grim", "--type", "character", "--text", "A barkeeper.")
+    assert cli("lore", "rename", "tale", "grim", "Grimald", "--json").json["renamed"] == "Grimald"
+    assert cli("lore", "show", "tale", "Grim", "--json").json["name"] == "Grimald"
+    assert "Nobody" in cli("lore", "rename", "tale", "Nobody", "X").err
+    cli("lore", "add", "tale", "Orla", "--text", "A shepherd.")
+    assert "already" in cli("lore", "rename", "tale", "Orla", "Grimald").err
+    assert [entry["name"] for entry in cli("lore", "list", "tale", "--json").json["entries"]] == ["Grimald", "Orla"]

@@ -36,7 +36,8 @@ def test_fold_says_what_it_made(long: Cli) -> None:
         assert fold["input_tokens"] > fold["output_tokens"] > 0
     again = long("fold", "tale", "--json").json
     assert (again["folds"], again["calls"]) == ([], 0)
-    assert "8 of 60 messages" in again["stopped"]
+    assert again["stopped"].startswith("8 messages with ")
+    assert again["stopped"].endswith("the next fold, which comes at 60 messages, 3,000 words or 2,048 tokens")
 
 
 def test_fold_plan_changes_nothing(long: Cli) -> None:
@@ -60,7 +61,7 @@ def test_fold_for_people(long: Cli) -> None:
     assert ran.err == ""
     assert ran.out.splitlines()[0].startswith("Messages 0-59 folded into the recap (60 messages)")
     assert "2 folds made, 0 model calls" in ran.out
-    assert long("fold", "tale").out.startswith("Nothing was folded: 8 of 60 messages")
+    assert long("fold", "tale").out.startswith("Nothing was folded: 8 messages with ")
 
 
 def test_a_manuscript_for_people(cli: Cli, tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_view_for_people(long: Cli) -> None:
     assert "█ recap" in ran.out
     assert "one of the newest 12" in ran.out
     # The recap, the newest messages and what recall found are more than 2,000 tokens together; the recap gave way.
-    assert "Left out\n  the first 1 of 99 sentences of the recap: budget\n" in ran.out
+    assert "Left out\n  the first 3 of 103 sentences of the recap: the room for the recap is used up\n" in ran.out
     assert "Nothing is left out." in long("view", "tale", "--budget", 2200, "--explain").out
     assert "one of the newest 12" not in long("view", "tale", "--budget", 2000).out
 
@@ -248,9 +249,9 @@ def test_chapters_are_listed_in_short_or_in_full(cli: Cli) -> None:
 
 def test_a_short_form_stands_in_lists_and_the_full_one_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     from previously.cli.chapters import print_chapter
-    from previously.cli.memory_json import chapter_json
     from previously.core.path import Span
     from previously.memory.in_force import ChapterText, MemoryText
+    from previously.story.json_shapes import chapter_json
 
     full = MemoryText("Wren came to Marrow Bay, and much more.", Span(0, 9), "model", 3)
     one = ChapterText(2, "The Lamp", Span(0, 9), full, "Wren came.")

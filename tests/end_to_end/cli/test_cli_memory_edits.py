@@ -181,6 +181,7 @@ def test_undo_says_what_it_took_back_and_when_nothing_is_left(told: Cli) -> None
     assert told("undo", "tale", "--json").json["undone"].startswith("the pin “I promised")
     before = shown(told)
     assert told("undo", "tale").out == "Undone: the end of the chapter at message 9.\n"
+    assert "The change of tail_messages" in told.fails(2, "undo", "tale")
     assert "nothing to undo" in told.fails(2, "undo", "tale"), "what folds wrote is not a person's deed"
     assert [one["status"] for one in versions(told)] == ["committed"] * len(versions(told))
     told("chapters", "add", "tale", "--title", "One", "--at", 9)
@@ -219,6 +220,8 @@ def test_undo_goes_back_through_all_that_a_person_did(told: Cli) -> None:
     for _, said in reversed(did):
         if said:
             assert told("undo", "tale").out == f"Undone: {said}.\n"
+        else:
+            assert "`undo` again takes back removing Bell" in told.fails(2, "undo", "tale")
     assert told.texts("tale") == words
     assert {**shown(told), "branches": 0} == {**before, "branches": 0}
     assert told("verify").code == 0
@@ -233,12 +236,13 @@ def test_undo_of_an_edit_leaves_what_came_after_it(told: Cli) -> None:
     assert told.texts("tale") == [*words, "The chat went on."]
 
 
-def test_what_was_changed_again_is_passed_over(told: Cli) -> None:
+def test_what_was_changed_again_is_named_and_left(told: Cli) -> None:
     told("pin", "tale", "--text", "Kept.")
     told("edit", "tale", 3, "--text", "Other words.")
     with BlockingMemory(told.db) as memory:
         story = memory.story("tale")
         story.follow([Draft(one.entry.message) for one in story.messages() if one.position != 3])  # as a client does
+    assert "The edit of a message cannot be taken back" in told.fails(2, "undo", "tale")
     assert told("undo", "tale").out == "Undone: the pin “Kept.”.\n"
 
 
@@ -250,6 +254,12 @@ def test_undo_of_an_import_and_of_a_restored_version(told: Cli, tmp_path: Path) 
     assert told.texts("tale") == ["Nothing else."]
     assert told("undo", "tale").out == "Undone: what the import changed.\n"
     assert told.texts("tale") == words
+    more = tmp_path / "more.jsonl"
+    more.write_text('{"role": "user", "content": "One."}\n{"role": "user", "content": "Two."}\n', "utf-8")
+    told("import", more)
+    emptied = "2 messages taken out, all there were: the story is empty now; importing the file again brings them back"
+    assert told("undo", "more").out == f"Undone: what the import changed: {emptied}.\n"
+    assert "an import" in told("undo", "--help").out
     recap = now(told, "recap")
     told("edit", "tale", "recap", "--text", "Mine.")
     first = next(one for one in versions(told) if one["kind"] == "recap" and one["span"][0] == 10)

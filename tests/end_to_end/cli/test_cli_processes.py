@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from previously import BlockingMemory
 from tests.end_to_end.cli.running import Cli, sentence
 
 PYTHON = [sys.executable, "-m", "previously"]
@@ -48,7 +49,7 @@ def test_a_round(tmp_path: Path) -> None:
 
 
 NO_ENGINE = {
-    *("pydantic", "numpy", "httpx", "json_repair", "re2", "ahocorasick_rs"),
+    *("pydantic", "numpy", "httpx", "json_repair", "re2", "ahocorasick_rs", "yaml"),
     *(
         f"previously.{package}"
         for package in "folds formats lore memory plan recall recognition server story view wire".split()
@@ -56,6 +57,13 @@ NO_ENGINE = {
     *("previously.core.calibration", "previously.models.http", "previously.storage.verify", "previously.storage.gc"),
 }
 """What a command that opens no story must not load: it takes longer than all the rest."""
+
+NO_FOLDS = {
+    *("pydantic", "numpy", "httpx", "json_repair"),
+    *(f"previously.{package}" for package in "formats plan recall recognition server view wire".split()),
+    *("previously.folds.recap", "previously.folds.update", "previously.runtime.fold_loop", "previously.models.http"),
+}
+"""What a command that lists something of a story must not load: it makes no view, folds nothing and asks nobody."""
 
 NO_STORE = {"rich", "apsw", "asyncio", "previously.app", "previously.storage", "previously.runtime"}
 
@@ -67,6 +75,8 @@ NO_STORE = {"rich", "apsw", "asyncio", "previously.app", "previously.storage", "
         ("--version", NO_ENGINE | NO_STORE),
         ("stories", NO_ENGINE),
         ("--db FILE stories", NO_ENGINE),
+        ("--db FILE lore list tale", NO_FOLDS),
+        ("--db FILE log tale", NO_FOLDS),
     ],
 )
 def test_a_command_loads_only_what_it_needs(arguments: str, absent: set[str], tmp_path: Path) -> None:
@@ -75,6 +85,9 @@ def test_a_command_loads_only_what_it_needs(arguments: str, absent: set[str], tm
         "print(*sys.modules, file=sys.stderr)"
     )
     file = str(tmp_path / "stories.db")
+    if "tale" in arguments:
+        with BlockingMemory(file) as memory:
+            memory.story("tale").write_lore("Grim", "character", content="A barkeeper.")
     command = [sys.executable, "-c", script, *arguments.replace("FILE", file).split()]
     environment = {**os.environ, "PREVIOUSLY_DB": file}
     ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=60, env=environment)

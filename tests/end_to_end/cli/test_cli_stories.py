@@ -9,9 +9,13 @@ import pytest
 
 from previously import __version__
 from previously.cli.headings import COMMANDS, HEADINGS
+from previously.cli.memory import print_folds
+from previously.core.path import Span
+from previously.core.versions import Cost, Kind
+from previously.runtime.fold_report import FoldDone, FoldReport
 from tests.end_to_end.cli.running import Cli
 
-MOST_LINES = 45
+MOST_LINES = 48
 """Lines of a terminal in a window of usual size: the help of a newcomer is one screen."""
 
 
@@ -93,3 +97,33 @@ def test_doctor_reports_a_bad_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch)
     ran = cli("doctor")
     assert ran.code == 1
     assert "PREVIOUSLY_FOLD_WORDS is 'many'" in ran.out
+
+
+def test_a_search_says_where_nothing_is_said_in_these_words(cli: Cli) -> None:
+    cli.tell("tale", 20)
+    assert "No message says this in these words" in cli("search", "tale", "zzqxv").out
+    assert "No message says this" not in cli("search", "tale", "Orla").out
+
+
+def test_a_fold_names_why_the_model_did_not_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    cause = "No connection to http://127.0.0.1:9/v1: is the server running?"
+    folds = [
+        FoldDone(Kind.RECAP, "", "provisional", "builtin", f"{tokens} tokens; {cause}", Span(first, first + 9), Cost())
+        for tokens, first in ((2_079, 0), (2_090, 10))
+    ]
+    print_folds(FoldReport(tuple(folds), "nothing is due"), planned=False, verbose=False)
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.count(cause) == 1
+    assert "2 folds are provisional, until the model answers." in told
+
+
+def test_one_message_was_folded_and_one_fold_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    cost = Cost(0, 1, 1)
+    folds = [
+        FoldDone(Kind.RECAP, "", "pending", "model", "1 message", Span(3, 3), cost),
+        FoldDone(Kind.EPISODE, "", "provisional", "builtin", "1 message", Span(3, 3), Cost()),
+    ]
+    print_folds(FoldReport(tuple(folds), "nothing is due"), planned=False, verbose=False)
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith("Message 3 was folded: 1 recap, 1 episode; 1 token read, 1 written.")
+    assert "1 fold is provisional, until the model answers. 1 fold waits for your approval." in told

@@ -16,8 +16,8 @@ from previously import BlockingMemory
 from previously.cli.headings import COMMANDS
 from previously.cli.old_grammar import translate_old_spelling
 from previously.cli.pager import PAGED
-from previously.cli.things import Thing, ThingKind, find_thing, parse_thing
 from previously.core.errors import BadInput
+from previously.story.thing_name import Thing, ThingKind, find_thing, parse_thing
 from tests.end_to_end.cli.running import Cli, tell
 
 SMALL = ("tail_messages=3", "fold_messages=6", "recap_words=40", "chapter_messages=0")
@@ -132,6 +132,7 @@ def test_corrections_survive_later_folds_and_are_undone(told: Cli) -> None:
     told("switch", "tale", "aside")
     assert told("threads", "tale", "--json").json["threads"] == [thread], "what a person said follows the branch"
     told("undo", "tale")
+    assert "Making the branch aside" in told.fails(2, "undo", "tale")
     for said in ("merging Davin into Orla", "merging Old tower into Bell tower", "your words on Old tower"):
         assert told("undo", "tale").out == f"Undone: {said}.\n"
     assert told("undo", "tale").out == "Undone: merging the thread “Who took that blanket?”.\n"

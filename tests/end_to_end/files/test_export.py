@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import struct
 import zipfile
 import zlib
@@ -170,6 +171,10 @@ def harbour(memory: BlockingMemory) -> BlockingStory:
     story.branch("other", 40)
     memory.keep_book("sea", [{"name": "Tide", "type": "concept", "keywords": ["tide"], "content": "Twice a day."}])
     story.attach_book("sea")
+    story.close_chapter("The ninth step", 20)
+    story.write("chapter:1", "Ines came, and the ninth step was broken.")
+    story.pin("Nobody goes up without a lamp.")
+    story.set(["tail_messages=6", "lore_depth=3"])
     story.view(2_000)
     return story
 
@@ -179,8 +184,16 @@ def describe(story: BlockingStory) -> dict[str, Any]:
     return {
         "views": [
             [(message.role, message.text) for message in story.view(budget).messages]
-            for budget in (1_000, 2_000, 4_000)
+            for budget in (2_000, 4_000, 8_000)
         ],
+        # Versions are numbered over all stories of a database.
+        "texts": re.sub(r"version=\d+", "", repr([story.recap(), story.backbone(), story.chapters()])),
+        "locks": [(entry.name, entry.locked) for entry in story.lore()],
+        "pins": [(pin.text, pin.position, pin.made_by) for pin in story.pins()],
+        "settings": story.settings(),
+        "swipes": [[swipe.message.text for swipe in story.swipes(at)] for at in (0, len(story.messages()) // 3, -1)],
+        "state": story.state(),
+        "flagged": story.flagged(),
         "versions": [
             (version.made.kind, version.made.status, version.made.made_by, version.made.text) for version in story.log()
         ],
@@ -195,16 +208,84 @@ def test_a_whole_story_is_taken_elsewhere_and_back(
     memory: BlockingMemory, harbour: BlockingStory, tmp_path: Path
 ) -> None:
     path, again = tmp_path / "whole.jsonl", tmp_path / "again.jsonl"
-    before = describe(harbour)
+    before, book = describe(harbour), memory.book("sea")
     memory.write_story_file("harbour", path)
-    with BlockingMemory(tmp_path / "other.db") as other:
+    memory.close()
+    for file in tmp_path.glob("stories.db*"):
+        file.unlink()
+    with BlockingMemory(tmp_path / "stories.db") as other:
+        assert other.stories() == []
         assert other.read_story_file(path).status == "restored"
         assert describe(other.story("harbour", create=False)) == before
+        assert other.book("sea") == book
         assert other.read_story_file(path).status == "already there"
         assert other.verify().clean
         other.write_story_file("harbour", again)
     first, second = (json.loads(file.read_text().partition("\n")[0]) for file in (path, again))
     assert first["digest"] == second["digest"]
+
+
+def test_everything_goes_out_and_comes_back(memory: BlockingMemory, harbour: BlockingStory, tmp_path: Path) -> None:
+    """Every story as a file, the database deleted, every file imported: nothing can be told from what was."""
+    harbour.edit(70, "Wick took the lamp back.")
+    harbour.edit(3, "Ines promised Wick two lamps.")
+    harbour.regenerate("Ines promised nothing more.")
+    harbour.hide(12)
+    harbour.lock("recap")
+    memory.share("ines", "character", "Ines")
+    memory.add_shared("ines", "She was born at sea.")
+    memory.rule_shared("ines", learns=True)
+    harbour.attach_book("ines")
+    memory.continue_story("harbour", "winter")
+    winter = memory.story("winter")
+    for number in range(80):
+        winter.add("user" if number % 2 else "assistant", f"Ines sold lamp {number} in the snow.", name="Ines")
+    winter.fold()
+    winter.write("recap", "Ines sold lamps in the snow.")
+    winter.lock("recap")
+    winter.branch("thaw", 30)
+    winter.switch("thaw")
+    winter.pin("The thaw came early.")
+    other = memory.story("pier")
+    other.add("user", "Ines sings on the pier.", name="Ines")
+    other.attach_book("ines")
+    names = ("winter", "pier", "harbour")
+    readers = ("chat", "character:Ines")
+
+    def see(at: BlockingMemory) -> dict[str, Any]:
+        stories = {name: at.story(name, create=False) for name in names}
+        shown = {name: describe(story) for name, story in stories.items()}
+        views = {
+            (name, budget, reader): [str(message) for message in story.view(budget, reader=reader).messages]
+            for name, story in stories.items()
+            for budget in (1_500, 4_000, 12_000)
+            for reader in readers
+        }
+        continued = [(name, one.story, one.messages) for name in names if (one := stories[name].continues())]
+        texts = [[item.entry.message for item in story.messages()] for story in stories.values()]
+        facts = [fact.text for fact in at.shared_memory("ines").facts]
+        return {"stories": shown, "views": views, "continued": continued, "messages": texts, "facts": facts}
+
+    before = see(memory)
+    assert "Before this story" in str(before["views"]) and "She was born at sea." in str(before["views"])
+    for name in names:
+        memory.write_story_file(name, tmp_path / f"{name}.jsonl")
+    memory.close()
+    for file in tmp_path.glob("stories.db*"):
+        file.unlink()
+    with BlockingMemory(tmp_path / "stories.db") as again:
+        for name in names:
+            assert again.read_story_file(tmp_path / f"{name}.jsonl").status == "restored"
+        assert see(again) == before
+        assert again.verify().clean
+        for name in names:
+            again.write_story_file(name, tmp_path / f"{name} again.jsonl")
+    for name in names:
+        first, second = (
+            json.loads((tmp_path / file).read_text().partition("\n")[0])
+            for file in (f"{name}.jsonl", f"{name} again.jsonl")
+        )
+        assert first["digest"] == second["digest"], name
 
 
 def test_a_whole_story_moves_to_postgresql(memory: BlockingMemory, harbour: BlockingStory, tmp_path: Path) -> None:
@@ -292,7 +373,7 @@ def test_a_book_in_the_other_form_means_the_same(memory: BlockingMemory) -> None
         told = [[getattr(entry, field) for entry, _ in memory.book(name)] for name in ("valley", "card")]
         assert told[0] == told[1], field
     memory.keep_book("back", json.loads(memory.export_book("card", "world-info")))
-    assert [entry.uid for entry, _ in memory.book("back")] == ["back/0", "back/1"]
+    assert [entry.uid for entry, _ in memory.book("back")] == ["back/3", "back/0"]
     with pytest.raises(BadInput, match="world-info or character-book"):
         memory.export_book("valley", "risu")
     with pytest.raises(BadInput, match="no book named"):
@@ -347,7 +428,8 @@ def test_a_book_for_people(harbour: BlockingStory) -> None:
     harbour.close_chapter(title="The <lamp> & the pier", at=50)
     harbour.fold()
     markdown = export(harbour, "markdown").decode()
-    assert markdown.startswith("# harbour\n\n## Chapter 1, The <lamp> & the pier\n")
+    assert markdown.startswith("# harbour\n\n## Chapter 1, The ninth step\n")
+    assert "## Chapter 2, The <lamp> & the pier\n" in markdown
     assert "**Ines:** Ines promised Wick a lamp for pier 89." in markdown
     assert "## People\n\n- **Wick**: The lamp maker of the harbour." in markdown
     assert "## Open threads\n\n- Who broke the ninth step?" in markdown
@@ -356,9 +438,19 @@ def test_a_book_for_people(harbour: BlockingStory) -> None:
     with zipfile.ZipFile(BytesIO(epub)) as archive:
         assert archive.namelist()[0] == "mimetype"
         pages = {name: ElementTree.fromstring(archive.read(name)) for name in archive.namelist()[1:]}
-    words = "".join(pages["chapter-1.xhtml"].itertext())
+    words = "".join(pages["chapter-2.xhtml"].itertext())
     assert "Ines promised Wick a lamp for pier 50." in words
     assert "pier 51." not in words
+
+
+def test_a_novel_keeps_its_own_title(memory: BlockingMemory, tmp_path: Path) -> None:
+    file = tmp_path / "novel.md"
+    file.write_text("# The Salt Road\n\n## One\n\nIt rained.\n\n# Afterword\n\nIt stopped.\n")
+    story = memory.story("novel")
+    story.take_in(read_story(file))
+    assert export(story, "markdown") == file.read_bytes()
+    story.close_chapter("Rain", 2)
+    assert export(story, "markdown").startswith(b"# The Salt Road\n\n## Chapter 1, Rain\n")
 
 
 def test_an_empty_story_and_an_unknown_format(memory: BlockingMemory) -> None:

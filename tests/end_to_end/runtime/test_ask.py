@@ -67,6 +67,21 @@ def test_texts_are_sources_by_the_sentences_that_bear_on_the_question(story: Blo
     assert source.label == "chapter 1, messages 0 to 3"
 
 
+def test_memory_that_only_quotes_messages_is_no_source_beside_them() -> None:
+    rules = Settings(tail_messages=2, fold_messages=6)
+    with BlockingMemory(":memory:", settings=rules) as memory:
+        story = memory.story("mill")
+        for turn in range(12):
+            key = "The brass key lies under the third stair." if turn == 2 else "The wheel turned and the water ran on."
+            story.add("user" if turn % 2 else "assistant", key, name="Bram")
+        story.fold()
+        recap = story.recap()
+        assert recap and "brass key" in recap.text
+        addresses = {source.address for source in story.ask(KEY).sources}
+        assert "message:2" in addresses
+        assert "recap" not in addresses
+
+
 def test_an_answer_names_its_sources() -> None:
     answer, model = ask_model("Bram hid the brass key under the third stair [1].")
     assert (answer.verdict, answer.text) == (Verdict.ANSWERED, "Bram hid the brass key under the third stair [1].")
@@ -142,7 +157,9 @@ def test_nothing_unwitnessed_is_shown_or_sent() -> None:
             assert "stair" not in repr(story.ask(words, witness="Maya").sources).replace(words, "")
             assert "stair" in repr(story.ask(words, witness="Bram").sources)
         asked = [one for one in requests if "mill wheel crowns" in one.user]
-    assert [("under the third stair" in one.user) for one in asked] == [False, True]
+    assert [("under the third stair" in one.user) for one in asked if "<sources>" in one.user] == [False, True]
+    sought = [one.user.replace("brass key third stair", "") for one in asked if "<known>" in one.user]
+    assert ["stair" in user for user in sought] == [False, False], "neither of them heard all of the chapter"
 
 
 def test_somebody_nobody_has_heard_of(story: BlockingStory) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from previously import BadInput, BlockingMemory, Settings
 from previously.blocking import BlockingStory
 from previously.core.messages import Draft, message
+from previously.formats.files import SourceBook, StorySource
 from previously.storage.store import Store, StoryKey
 from tests.contract.storage.postgres_server import shared_server
 
@@ -187,6 +189,8 @@ def test_a_renamed_branch_is_found_again(story: BlockingStory) -> None:
     story.switch("aside")
     story.switch("main")
     story.rename_branch("aside", "what if")
+    with pytest.raises(BadInput, match="Renaming the branch aside cannot be taken back"):
+        story.undo()
     assert story.undo() == "the switch; what if is active again"
     assert story.branch_info().name == "what if"
 
@@ -197,12 +201,108 @@ def test_a_decision_that_a_fold_went_past_is_not_said_to_be_undone(story: Blocki
     for number in range(12):
         story.add("user", f"Wren told Maya of ship {number}.", name="Wren")
     story.fold()
-    story.reject(story.pending()[0].id, "dull")
     story.set(["review=false"])
+    story.reject(story.pending()[0].id, "dull")
     story.fold()
     before = [version.made.status for version in story.log()]
-    assert story.undo() == "the pin “Kept.”"
+    with pytest.raises(BadInput, match="The rejection cannot be taken back here: a fold has written another"):
+        story.undo()
     assert [version.made.status for version in story.log()] == before
+    assert [pin.text for pin in story.pins()] == ["Kept."]
+
+
+def import_tale(memory: BlockingMemory) -> BlockingStory:
+    story = memory.story("saga")
+    drafts = [Draft(message("user", f"Maya counted ship {number}.", speaker="Maya")) for number in range(3)]
+    story.take_in(StorySource(drafts, "text", {}, 0))
+    return story
+
+
+def test_a_book_is_detached_by_undo_and_attached_again(memory: BlockingMemory) -> None:
+    memory.keep_book("lethen", [{"name": "Grim", "keywords": ["Grim"], "content": "A barkeeper."}])
+    story = import_tale(memory)
+    story.attach_book("lethen")
+    story.attach_book("lethen")  # it is: nothing was done
+    assert story.undo() == "attaching the book lethen"
+    assert story.attached_books() == []
+    story.attach_book("lethen")
+    story.detach_book("lethen")
+    assert story.undo() == "detaching the book lethen"
+    assert story.attached_books() == ["lethen"]
+    assert len(story.messages()) == 3
+
+
+def test_a_book_that_came_by_itself_is_detached_by_undo(memory: BlockingMemory) -> None:
+    story = import_tale(memory)
+    book = {"entries": {"0": {"uid": 0, "key": ["Grim"], "content": "A barkeeper.", "comment": "Grim"}}}
+    story.take_in(StorySource([], "text", {}, 0, books=(SourceBook("lethen", book),)))
+    assert story.attached_books() == ["lethen"]
+    assert story.undo() == "attaching the book lethen"
+    assert (story.attached_books(), len(story.messages())) == ([], 3)
+
+
+def continue_it(memory: BlockingMemory) -> None:
+    memory.continue_story("saga", "winter")
+
+
+def forget_some(memory: BlockingMemory) -> None:
+    memory.forget("saga", 1, 2)
+
+
+def forget_the_book(memory: BlockingMemory) -> None:
+    memory.keep_book("lethen", [{"name": "Grim", "keywords": ["Grim"], "content": "A barkeeper."}])
+    memory.story("saga").attach_book("lethen")
+    memory.forget_book("lethen")
+
+
+def change_over_an_edit(memory: BlockingMemory) -> None:
+    story = memory.story("saga")
+    story.edit(2, "Maya lost count.")
+    story.regenerate("Maya slept.")  # as a client does
+
+
+@pytest.mark.parametrize(
+    ("do", "said"),
+    [
+        (continue_it, "Continuing this story as winter cannot be taken back here: `previously undo winter` takes"),
+        (forget_some, "Forgetting messages 1 to 2 cannot be taken back here: what is forgotten is gone"),
+        (forget_the_book, "Attaching the book lethen cannot be taken back here: the book is not attached any more"),
+        (change_over_an_edit, "The edit of a message cannot be taken back here: its messages were changed again"),
+        (lambda memory: memory.story("saga").branch("aside", 1), "Making the branch aside cannot be taken back"),
+        (lambda memory: memory.story("saga").set(["review=true"]), "The change of review cannot be taken back"),
+    ],
+    ids=["continue", "forget", "forget book", "changed again", "branch", "set"],
+)
+def test_a_deed_without_a_way_back_is_named_and_no_older_one_is_taken_back(
+    memory: BlockingMemory, do: Callable[[BlockingMemory], object], said: str
+) -> None:
+    story = import_tale(memory)
+    do(memory)
+    before = look(story)
+    assert story.to_undo()[1] == 0
+    with pytest.raises(BadInput, match=re.escape(said)) as refused:
+        story.undo()
+    assert "Nothing was changed; `undo` again takes back what the import changed." in str(refused.value)
+    assert look(story) == before
+    assert memory.verify().faults == ()
+
+
+def test_the_old_name_of_a_story_is_told(memory: BlockingMemory) -> None:
+    import_tale(memory)
+    memory.rename("saga", "chronicle")
+    with pytest.raises(BadInput, match="Renaming the story saga cannot be taken back"):
+        memory.story("chronicle").undo()
+
+
+def test_an_import_that_is_taken_back_says_that_the_story_is_empty(memory: BlockingMemory) -> None:
+    story = import_tale(memory)
+    story.branch("aside")
+    with pytest.raises(BadInput):
+        story.undo()
+    assert story.undo() == (
+        "what the import changed: 3 messages taken out, all there were: the story is empty now; "
+        "importing the file again brings them back"
+    )
 
 
 def test_a_message_is_taken_back_though_a_client_spoke_at_the_same_moment(

@@ -91,6 +91,8 @@ def test_undo_on_one_branch_leaves_what_was_written_on_another(story: BlockingSt
     story.switch("main")
     for _ in range(3):  # the switch, the second text, the switch before it
         story.undo()
+    with pytest.raises(BadInput, match="Making the branch other"):
+        story.undo()
     story.undo()
     assert story.recap() is None, "the first thing done here was the first text"
     story.switch("other")
@@ -109,13 +111,15 @@ def test_undo_on_the_branch_a_text_was_copied_to_can_still_be_done_where_it_came
     assert story.undo() == "the switch; other is active again"
     assert story.undo() == "the unlocking"
     assert story.undo() == "the switch; main is active again"
+    with pytest.raises(BadInput, match="Making the branch other"):
+        story.undo()
     story.undo()
     assert story.recap() is None
 
 
 def test_undo_takes_the_newest_even_within_a_millisecond(story: BlockingStory, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("memory_edits", "access", "deeds"):
-        monkeypatch.setattr(f"previously.story.{module}.time_at", lambda: "2026-01-01T00:00:00.000+00:00")
+    for module in ("story.memory_edits", "story.access", "runtime.note_deed"):
+        monkeypatch.setattr(f"previously.{module}.time_at", lambda: "2026-01-01T00:00:00.000+00:00")
     tell(story, 12)
     story.write("recap", "First.")
     story.pin("Second.")

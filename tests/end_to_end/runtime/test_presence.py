@@ -45,6 +45,17 @@ def told() -> Iterator[Told]:
         yield Told(memory.story("tale"), model)
 
 
+def test_who_is_there_now_was_there_at_the_newest_message(told: Told) -> None:
+    story = told.story
+    assert story.present() == ["Bram", "Odalys"] == sorted(story.presence()[-1].names or ())
+    story.leave("Bram")
+    assert story.present() == ["Maya", "Odalys"], "what is said next is said before all others"
+    story.add("assistant", "It is quiet.", name="Odalys")
+    assert set(story.presence()[-1].names or ()) == {"Maya", "Odalys"} == set(story.present())
+    story.enter("Bram")
+    assert story.present() == sorted(PEOPLE)
+
+
 def test_presence_is_inferred_and_then_noted(told: Told) -> None:
     assert told.who(5) == ({"Maya", "Bram"}, PresenceSource.INFERRED)
     told.story.fold()

@@ -184,6 +184,57 @@ def test_a_budget_is_used_up_and_charged_as_a_view_charges(memory: BlockingMemor
     assert found.tokens == ESTIMATE.tokens(f"[message {found.position}] {found.text}\n")
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["lol", "Haha, thanks!", "*nods slowly* Let's go on.", "How are you doing today?", "Guten Abend, wie geht es?"],
+)
+def test_small_talk_recalls_nothing(memory: BlockingMemory, text: str) -> None:
+    story = memory.story("tale")
+    told(story)
+    story.add("user", text, name="Ines")
+    assert recalled(story.view()) == []
+
+
+def test_the_first_search_after_an_import_tells_how_far_it_is() -> None:
+    with BlockingMemory(":memory:") as memory:
+        story = memory.story("tale")
+        story.add_drafts([Draft(message("user", f"The lamp {number} is lit.")) for number in range(2_100)])
+        heard: list[tuple[int, int]] = []
+        assert story.search("lamp 17", progress=lambda done, total: heard.append((done, total)))
+        assert heard == [(0, 1_100), (1_000, 1_100)]
+        heard.clear()
+        assert story.search("lamp 18", progress=lambda done, total: heard.append((done, total)))
+        assert heard == []
+
+
+def test_a_passage_that_asks_comes_with_its_answer(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    drafts = [Draft(message("user" if at % 2 else "assistant", f"{at}: {RAIN}")) for at in range(80)]
+    drafts[5] = Draft(message("user", "And where did you put the silver key last night?", speaker="Odalys"))
+    drafts[6] = Draft(message("assistant", "Under the third step.", speaker="Bram", witnesses=["Bram", "Odalys"]))
+    story.add_drafts(drafts)
+    story.fold()
+    view = asked(story)
+    assert {5, 6} <= set(recalled(view))
+    reason = next(item.reason for item in view.items if item.section is Section.RECALL and item.sources[0].first == 6)
+    assert reason == "recalled by neighbours 100%"
+    shown = story.view(reader="character:Ines")
+    assert 5 in recalled(shown) and 6 not in recalled(shown), "Ines was not there"
+
+
+def test_each_question_of_a_message_finds_its_answer(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    drafts = [Draft(message("user" if at % 2 else "assistant", f"{at}: {RAIN}")) for at in range(80)]
+    drafts[5] = Draft(message("user", "Bram hides the silver key under the third step.", speaker="Bram"))
+    drafts[9] = Draft(message("user", "Wick sold the blue boat to a grain merchant from Tarn.", speaker="Wick"))
+    story.add_drafts(drafts)
+    story.fold()
+    story.add(
+        "user", "My soup got cold. Where is the silver key? And who bought the blue boat? I am hungry.", name="Ines"
+    )
+    assert {5, 9} <= set(recalled(story.view()))
+
+
 def test_passages_take_room_that_is_free_beyond_their_share(memory: BlockingMemory) -> None:
     story = memory.story("tale")
     keys = [f"Bram hides the silver key {at} under a step." for at in range(40)]

@@ -300,7 +300,7 @@ def test_a_recipe_that_read_what_was_forgotten_meanwhile_is_not_kept(memory: Blo
     inner = story._inner
 
     async def race() -> list[KeptRecipe]:
-        views, key, store = inner._views, inner._access.key, inner._access.store
+        views, key, store = inner._parts.views, inner._access.key, inner._access.store
         asked = views._ask(None, "chat", (), Furniture())
         made = await views._make(lambda _: asked)
         entries = await store.read(

@@ -140,7 +140,7 @@ def threshold_is_a_setting(desk: Desk) -> bool:
 
 
 def short_story(desk: Desk) -> bool:
-    return desk.write(3).stopped == "the newest 4 fragments are not applied yet"
+    return desk.write(3).stopped == "the newest 4 fragments wait until others follow them"
 
 
 def newest_analysis_counts(desk: Desk) -> bool:

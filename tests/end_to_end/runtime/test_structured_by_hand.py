@@ -352,3 +352,61 @@ def test_what_a_person_said_of_threads_and_state_can_be_undone(story: BlockingSt
 
 def shown(story: BlockingStory) -> str:
     return "\n".join(one.text for one in story.view(4_000).messages)
+
+
+def test_words_count_after_the_message_at_which_others_were_said_is_gone() -> None:
+    with BlockingMemory(":memory:", settings=RULES) as memory:
+        story = memory.story("tale")
+        for text in ("One.", "Two."):
+            story.add("user", text)
+        story.write_lore("Grim", "character", content="A barkeeper.")
+        story.open_thread("Grim owes forty crowns")
+        story.delete(-1)
+        story.write_lore("Grim", content="A smith.")
+        story.resolve_thread("forty crowns")
+        assert story.lore()[0].content == "A smith."
+        assert story.threads() == []
+
+
+def test_a_thread_in_the_words_of_one_that_was_reworded_is_another() -> None:
+    with BlockingMemory(":memory:", settings=RULES) as memory:
+        story = memory.story("tale")
+        story.add("user", "One.")
+        story.open_thread("A debt")
+        story.reword_thread("A debt", "A large debt")
+        story.open_thread("A debt")
+        assert sorted(listing.thread.text for listing in story.threads()) == ["A debt", "A large debt"]
+
+
+def test_a_renamed_entry_is_found_by_both_names_and_undone() -> None:
+    with BlockingMemory(":memory:", settings=RULES) as memory:
+        story = memory.story("tale")
+        story.add("user", "One.")
+        story.write_lore("Grim", "character", content="A barkeeper.")
+        story.write_lore("Alice", "character", content="A miller.")
+        story.hold("Grim / place: the inn")
+        assert story.rename_lore("Grim", "Grimald").name == "Grimald"
+        assert [value.text for value in story.state()] == ["Grimald / place: the inn"]
+        story.write_lore("Grim", content="A smith.")
+        assert [(entry.name, entry.content) for entry in story.lore()] == [
+            ("Grimald", "A smith."),
+            ("Alice", "A miller."),
+        ]
+        with pytest.raises(BadInput, match="There is an entry 'Alice' already"):
+            story.rename_lore("Grimald", "alice")
+        story.undo()
+        assert story.undo() == "renaming Grim to Grimald"
+        assert story.lore()[0].name == "Grim"
+
+
+def test_who_knows_an_entry_knows_what_is_written_of_it_under_its_new_name() -> None:
+    with BlockingMemory(":memory:", settings=RULES) as memory:
+        story = memory.story("tale")
+        story.write_lore("Grim", "rule", content="No lantern after dusk.")
+        for name, others in (("Maya", ["Bram"]), ("Bram", ["Maya"]), ("Odalys", [])):
+            story.add("assistant", "Here I am.", name=name, witnesses=[name, *others])
+        story.rename_lore("Grim", "Lantern Rule")
+        story.write_lore("Lantern Rule", content="No lantern at all.")
+        for name in ("Maya", "Odalys"):
+            shown = str(story.view(4_000, reader=f"character:{name}"))
+            assert "No lantern at all." in shown and "after dusk" not in shown, name

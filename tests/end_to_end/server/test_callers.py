@@ -55,9 +55,9 @@ def basic(user: str, key: str) -> list[Header]:
     return [(b"authorization", b"Basic " + base64.b64encode(f"{user}:{key}".encode()))]
 
 
-async def refused(callers: Callers, headers: list[Header], *, page: bool = False) -> Refusal:
+async def refused(callers: Callers, headers: list[Header]) -> Refusal:
     with pytest.raises(Refusal) as refusal:
-        await callers.caller(headers, page=page)
+        await callers.caller(headers)
     return refusal.value
 
 
@@ -119,7 +119,6 @@ async def test_a_key_may_come_as_anthropic_s_clients_send_it() -> None:
     assert (await callers.caller([(b"x-api-key", b"sk-other"), *bearer(KEY)])).owner == "ann", (
         "that one is not looked at"
     )
-    assert (await refused(callers, [(b"x-api-key", KEY.encode())], page=True)).status == 401, "a page asks otherwise"
     theirs = await Doors().callers().caller([(b"x-api-key", b"sk-ant")])
     assert (theirs.owner, theirs.upstream_key, theirs.by_x_api_key) == ("local", "sk-ant", True)
     assert (await refused(Doors().callers(), [(b"x-api-key", KEY.encode())])).status == 401, "ours goes nowhere"
@@ -128,16 +127,6 @@ async def test_a_key_may_come_as_anthropic_s_clients_send_it() -> None:
 def test_the_scheme_is_read_as_the_standard_says() -> None:
     for scheme in ("Bearer", "bearer", "BEARER"):
         assert find_key([(b"authorization", f"{scheme}  {KEY}".encode())]) == KEY
-
-
-async def test_a_page_asks_by_basic_whose_password_is_the_key() -> None:
-    callers = Doors(**{KEY: "ann"}).callers()
-    for user in ("", "ann", "bob"):
-        assert (await callers.caller(basic(user, KEY), page=True)).owner == "ann"
-    assert (await callers.caller(bearer(KEY), page=True)).owner == "ann"
-    for headers in ([], basic("ann", "wrong"), basic("ann", ""), [(b"authorization", b"Basic !!!")]):
-        refusal = await refused(callers, headers, page=True)
-        assert dict(refusal.headers)[b"www-authenticate"].startswith(b"Basic")
 
 
 async def test_a_removed_key_stops_working_within_seconds() -> None:

@@ -224,7 +224,7 @@ async def test_c11_what_was_said_while_the_store_was_down_outlives_a_kill(tmp_pa
 
 
 async def test_c11_many_turns_while_the_store_is_down(tmp_path: Path) -> None:
-    async with running_rig(tmp_path, deadline_s=0.2) as rig:
+    async with running_rig(tmp_path, deadline_s=1.0) as rig:
         talks = [Talk(rig, f"c11 {number}") for number in range(8)]
         with locked(rig.proxy.db):
             for turn in range(3):

@@ -72,9 +72,8 @@ async def test_automatic_folds_are_said_in_the_log_and_the_page(rig: Rig) -> Non
     await until(lambda: _has(rig, "automatic"), "nothing was folded")
     story = await number_of(rig, "automatic")
     await until(lambda: _logged(rig, f"Story {story}: messages 0-", FOLDED), "the log does not say so")
-    page = (await rig.client.get(f"{rig.proxy.origin}/stories/{story}")).text
-    assert "committed" in page
-    assert "//undo fold in the chat takes it back" in page
+    versions = (await rig.client.get(f"{rig.proxy.origin}/api/v1/stories/automatic/versions")).json()["versions"]
+    assert "committed" in {version["status"] for version in versions}
 
 
 async def test_off_leaves_out_nothing_and_folds_nothing(rig: Rig) -> None:
@@ -136,7 +135,8 @@ async def test_ask_waits_for_a_person_and_says_so(rig: Rig) -> None:
     assert rig.proxy.written().count(f"Story {story}: {DUE}") == 1, "once is enough"
     why = (await talk.ask("//why")).json()["choices"][0]["message"]["content"]
     assert "A fold is due and waits for you: say //fold in the chat." in why
-    assert "waits for you" in (await rig.client.get(f"{rig.proxy.origin}/stories/{story}")).text
+    health = (await rig.client.get(f"{rig.proxy.origin}/api/v1/stories/asking/health")).json()
+    assert [notice for notice in health["notices"] if "waits for you" in notice]
     assert await folds_of(rig, "asking") == []
     await talk.ask("//fold")
     await until(lambda: _has(rig, "asking"), "nothing was folded")

@@ -210,5 +210,6 @@ async def test_a_server_beyond_this_machine_starts_with_a_key_and_asks_for_it(tm
     async with running_proxy("http://127.0.0.1:9/v1", db=db, host="0.0.0.0") as proxy:
         async with await Memory.open(db) as memory:
             await memory.remove_key("mine")
-        assert (await proxy.client.get(f"{proxy.origin}/")).status_code == 401
-        assert (await proxy.client.get(f"{proxy.origin}/", auth=("me", key))).status_code == 401
+        stories = f"{proxy.origin}/api/v1/stories"
+        assert (await proxy.client.get(stories)).status_code == 401
+        assert (await proxy.client.get(stories, headers={"authorization": f"Bearer {key}"})).status_code == 401

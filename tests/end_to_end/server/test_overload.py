@@ -109,7 +109,8 @@ async def test_memory_is_back_after_many_streams_and_no_turn_is_lost(tmp_path: P
         talks = [Talk(rig, f"story {number}") for number in range(streams)]
         said = [f"Overload, says number {number}." for number in range(streams)]
         states = await asyncio.gather(*(hear(rig, client, talk, text) for talk, text in zip(talks, said, strict=True)))
-        assert set(states) <= {"on", "degraded"}
+        # Where a disk takes longer than the deadline, a client is told that its turn is not kept yet; it is kept below.
+        assert set(states) <= {"on", "degraded", "unsaved"}
         end = time.monotonic() + BACK_S
         late = Talk(rig, "afterwards")
         while await hear(rig, client, late, "Is memory back?") != "on":

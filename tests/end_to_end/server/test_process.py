@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from previously.server import refusals
 from previously.server.guard import Guard, GuardRules
-from previously.server.process import MOST_LOOSE_BYTES, allow_many_files
+from previously.server.process import FIRST_SCREEN, MOST_LOOSE_BYTES, allow_many_files, make_server
 from tests.end_to_end.server.asking import Application, listening, live, talk
 from tests.end_to_end.server.test_callers import Doors
 
@@ -397,3 +397,26 @@ async def test_a_request_names_one_host_and_it_is_ours(target: bytes, host: byte
     assert statuses(answer) == [status]
     assert len(app.scopes) == (status == 200)
     assert b"evil" not in answer
+
+
+async def test_the_address_is_told_at_once_and_the_page_is_shown_when_its_first_screen_was_made_once() -> None:
+    done: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            while (await receive())["type"] != "lifespan.shutdown":
+                await send({"type": "lifespan.startup.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        done.append(scope["path"])
+        await send({"type": "http.response.start", "status": 500, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    def show() -> None:
+        done.append("shown")
+        server.should_exit = True
+
+    server = make_server(app, "127.0.0.1", 0)
+    server.listening, server.ready, server.first_screen = lambda: done.append("told"), show, "http://127.0.0.1"
+    await server.serve()
+    assert done == ["told", *FIRST_SCREEN, "shown"]

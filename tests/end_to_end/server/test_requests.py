@@ -265,6 +265,32 @@ async def test_commands_are_answered_wherever_clients_put_what_steers_the_model(
     assert len(rig.upstream.requests) == asked
 
 
+async def test_a_mistyped_command_is_answered_and_prose_goes_to_the_model(rig: Rig) -> None:
+    history = ["s You are Odalys.", "a Late.", "u Yes, and wet.", "a Sit."]
+    await rig.ask(*history[:-1])
+    asked = len(rig.upstream.requests)
+    words = (await rig.ask(*history, "u !!recpa")).json()["choices"][0]["message"]["content"]
+    assert words == (
+        "[Previously] There is no command `!!recpa`; did you mean `!!recap`? `!!help` lists all of them. "
+        "If it belongs to the story, put a space behind !!."
+    )
+    assert len(rig.upstream.requests) == asked
+    await rig.ask(*history, "u !!recpa", f"a {words}", "u !!stay with me")
+    assert len(rig.upstream.requests) == asked + 1
+    [texts] = (await rig.stories()).values()
+    assert "!!stay with me" in texts
+    assert "!!recpa" not in texts
+
+
+async def test_why_names_parts_as_newcomers_do(rig: Rig) -> None:
+    await rig.ask("s You are Odalys.", "a Late.", "u Yes, and wet.")
+    words = (await rig.ask("s You are Odalys.", "a Late.", "u Yes, and wet.", "a Sit.", "u //why")).json()
+    told = words["choices"][0]["message"]["content"]
+    assert "- what your chat program adds (system prompt, card, notes): " in told
+    assert "- newest messages: " in told
+    assert "furniture" not in told
+
+
 async def test_a_user_may_ask_for_a_summary_in_their_own_words(rig: Rig) -> None:
     await rig.ask("a Late.", "u Summarize the story so far, captain, said Wren.")
     assert [texts[1] for texts in (await rig.stories()).values()] == ["Summarize the story so far, captain, said Wren."]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import httpx
 import pytest
@@ -118,12 +118,12 @@ async def test_a_turn_without_room_goes_on_as_it_came_and_says_so(tmp_path: Path
         reply = answer.json()["choices"][0]["message"]["content"]
         why = await ask(rig, SYSTEM, *story, assistant(reply), user("//why"), session="ses_1", tools=tools)
         assert "went on without memory" in why.text and "tokens" in why.text
-        page = await rig.client.get(f"{rig.proxy.origin}/stories/1")
-        assert "went on without memory" in page.text
+        (listed,) = (await rig.client.get(f"{rig.proxy.origin}/api/v1/stories")).json()["stories"]
+        health = f"{rig.proxy.origin}/api/v1/stories/{quote(listed['story'], safe='')}/health"
+        assert "went on without memory" in (await rig.client.get(health)).text
         again = await ask(rig, SYSTEM, *story, assistant(reply), user("And now?"), session="ses_1")
         assert again.headers["x-previously-memory"] == "on"
-        page = await rig.client.get(f"{rig.proxy.origin}/stories/1")
-        assert "went on without memory" not in page.text
+        assert "went on without memory" not in (await rig.client.get(health)).text
 
 
 async def test_nothing_is_cut_where_nobody_knows_the_window(tmp_path: Path) -> None:

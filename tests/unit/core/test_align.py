@@ -298,7 +298,7 @@ def test_work_grows_with_the_number_of_messages(monkeypatch: pytest.MonkeyPatch)
     for old, new, changed in (
         (story, story, 0),
         (story, [say(f"other {n}") for n in range(size)], size),
-        (story, [say(f"other {n}") if n % 200 else story[n] for n in range(size)], size - size // 200),
+        (story, [say(f"other {n}") if n % 200 else story[n] for n in range(size)], size + -size // 200),
         (story, [respaced[0], say("new"), *respaced[1:]], size + 1),
         (ok, ok[1:], 1),
         (*framed, 3),

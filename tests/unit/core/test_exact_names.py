@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from previously.core.errors import BadInput
 from previously.core.exact_names import (
     LONGEST_NAME,
+    check_new_name,
     is_walled_name,
     make_story_key,
     make_user_key,
@@ -72,3 +74,10 @@ def test_a_walled_name_is_known_for_one(user: str, story: str) -> None:
 )
 def test_how_a_name_is_shown(name: str, shown: str) -> None:
     assert show_name(name) == shown
+
+
+def test_no_new_name_is_another_place_in_an_address() -> None:
+    for name in (".", ".."):
+        with pytest.raises(BadInput, match="no address could lead to it"):
+            check_new_name("A story", name)
+    check_new_name("A story", "...")

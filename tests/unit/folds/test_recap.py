@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.digests import digest
+from previously.core.fold_rules import RecapRules
 from previously.core.messages import Entry, message
 from previously.core.path import OnPath
 from previously.core.scripts import count_words
 from previously.folds.prompts.templates import render_message
-from previously.folds.recap import Due, NeedMore, NotDue, RecapRules, plan, plan_brief
+from previously.folds.recap import Due, NeedMore, NotDue, plan, plan_brief
 from previously.settings import Settings
 
 RULES = RecapRules(tail_messages=3, due_messages=5, due_words=100, due_tokens=10_000, target_words=50)

@@ -104,6 +104,22 @@ def test_text_is_whole_after_a_look_at_its_start() -> None:
     assert document.text() == "\n\none\ntwo"
 
 
+@given(st.text("ab\n \r\ufeffé", min_size=1, max_size=14).filter(str.strip), st.booleans())
+def test_a_first_line_that_is_longer_than_is_read_at_once(text: str, with_mark: bool) -> None:
+    data = (b"\xef\xbb\xbf" if with_mark else b"") + text.encode()
+
+    def read() -> list[Any]:
+        whole, lines, log = (Document("a", BytesIO(data)) for _ in range(3))
+        first = (lines.first, lines.first_number, lines.begins(b"a"))
+        return [whole.text(), first, list(lines.all_lines()), list(log.log_lines()), log.first, list(log.lines())]
+
+    usual = read()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("previously.formats.files.LONGEST_LINE", 4)
+        assert read() == usual
+        assert b"".join(Document("a", BytesIO(data)).chunks(2)) == data.removeprefix(b"\xef\xbb\xbf")
+
+
 @pytest.mark.parametrize("end", range(1, len(LINE)))
 def test_every_half_written_line_is_called_cut_off(end: int) -> None:
     with pytest.raises(BadInput) as caught:

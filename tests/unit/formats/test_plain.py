@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role
-from previously.formats.files import Document
-from previously.formats.plain import parse_messages, read
+from previously.formats.files import Document, open_document
+from previously.formats.plain import parse_messages, read, stream
 
 
 def told(text: str, user: str | None = None) -> list[tuple[str, str | None, str]]:
@@ -138,3 +142,26 @@ def test_a_message_too_large_names_its_line() -> None:
     with pytest.raises(BadInput) as caught:
         read(Document("a.txt", BytesIO(b"Maya: a\nBen: " + b"x" * (17 << 20))))
     assert str(caught.value) == "a.txt, line 2: a message of 17.0 MB is too large; a message may have at most 16 MB."
+
+
+TEXTS = st.lists(
+    st.sampled_from(["Ada: It rains.", "Finn: No.", "It rains.", "", "  ", "maya: hi", "Note: x", "---", "title: T"]),
+    min_size=1,
+    max_size=60,
+)
+
+
+@given(TEXTS, st.sampled_from(["\n", "\r\n", "\r", "\n\n"]), st.sampled_from([None, "Finn"]))
+def test_a_text_that_is_read_as_it_goes_gives_the_same(lines: list[str], end: str, user: str | None) -> None:
+    text = end.join(lines)
+    if not text.strip():
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "story.txt"
+        path.write_bytes(text.encode())
+        with open_document(path, user) as document:
+            streamed = stream(document, path).stream
+        assert streamed is not None
+        with open_document(path, user) as document:
+            assert list(streamed) == read(document).drafts
+        assert list(streamed) == list(streamed), "again from its beginning"

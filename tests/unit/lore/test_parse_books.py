@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
-from previously.lore.books import parse_book
-from previously.lore.entry import KeyedEntry, SecondaryLogic
+from previously.lore.books import parse_book, split_directives
+from previously.lore.entry import CharacterFilter, EntryPosition, KeyedEntry, SecondaryLogic
 from tests.effort import cases
 
 GRIM = {
@@ -61,7 +61,9 @@ def test_a_world_info_entry_is_read() -> None:
         "Harbour/12", "The ferryman", "Old.", ("Grim", "/gr[ia]m/i"), secondary=("boat",), logic=SecondaryLogic.AND_ALL,
         order=250, probability=30, case_sensitive=True, whole_words=False, scan_depth=9, sticky=3, cooldown=5, delay=2,
         exclude_recursion=True, prevent_recursion=True, delay_until_recursion=1, ignore_budget=True,
-        comment="The ferryman", book="Harbour",
+        comment="The ferryman", book="Harbour", position=EntryPosition.AT_DEPTH, depth=2, role=1, outlet="o",
+        groups=("boats", "men"), group_override=True, group_weight=7, characters=CharacterFilter(("a",)),
+        triggers=("swipe",), match_scenario=True,
     )  # fmt: skip
     assert bare == KeyedEntry("Harbour/0", "entry Harbour/0", "Bare.", book="Harbour")
     assert (unselective.secondary, unselective.order, unselective.enabled) == ((), 7, False)
@@ -71,7 +73,7 @@ def test_a_card_s_entry_is_read() -> None:
     first, second = parse_book(CARD, "mine").entries
     assert first == KeyedEntry(
         "mine/3", "Captain Tess", "Captain.", ("Tess",), secondary=("ship",), constant=True, enabled=False, order=10,
-        case_sensitive=True, book="mine",
+        case_sensitive=True, book="mine", position=EntryPosition.AFTER_CHARACTER, depth=3,
     )  # fmt: skip
     assert (second.uid, second.name) == ("mine/1", "b")
     by_extension = {
@@ -81,6 +83,24 @@ def test_a_card_s_entry_is_read() -> None:
     }
     (third,) = parse_book({"entries": [by_extension]}).entries
     assert (third.secondary, third.case_sensitive, third.whole_words) == ((), False, False)
+
+
+@pytest.mark.parametrize(
+    ("content", "obeyed", "rest"),
+    [
+        ("Plain.", (), "Plain."),
+        ("@@activate\nText.", ("activate",), "Text."),
+        ("@@depth 5\n@@@dont_activate\nText.", ("dont_activate",), "Text."),
+        ("@@activate\n@@@dont_activate\nText.", ("activate",), "Text."),
+        ("@@depth 5\n@@@role user\n@@@activate\nMore @@ here.", ("activate",), "More @@ here."),
+        ("@@activate", ("activate",), ""),
+    ],
+)
+def test_directives_before_a_content(content: str, obeyed: tuple[str, ...], rest: str) -> None:
+    before, names, text = split_directives(content)
+    assert (before + text, names, text) == (content, obeyed, rest)
+    (parsed,) = parse_book({"entries": {"1": {"key": ["x"], "content": content}}}).entries
+    assert (parsed.directives, parsed.decorators, parsed.content) == (before, names, text)
 
 
 def test_our_own_list_is_read() -> None:

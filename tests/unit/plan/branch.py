@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from previously.core.digests import ROOT_HASH, digest, node_hash, span_key
+from previously.core.fold_rules import FoldRules, RecapRules
 from previously.core.marks import STORY_SCOPE, Mark, MarkKind
 from previously.core.messages import Attributes, Entry, Message, message
 from previously.core.path import OnPath, Span
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import IN_FORCE, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.boundary import Boundary
-from previously.folds.recap import FoldRules, NotDue, RecapRules
+from previously.folds.recap import NotDue
 from previously.memory.presence import Presences
 from previously.memory.state import States
 from previously.plan.due import Prepared, find_due

@@ -28,11 +28,19 @@ def reason_of(branch: Branch, look: Look = BUILTIN) -> str:
     [
         (0, "0 messages; the newest 3 are never folded"),
         (3, "3 messages; the newest 3 are never folded"),
-        (7, "4 of 5 messages, 36 of 10000 words"),
+        (4, "1 message with 9 words and 17 tokens waits for the next fold, which comes at 5 messages"),
+        (7, "4 messages with 36 words and 68 tokens wait for the next fold, which comes at 5 messages"),
     ],
 )
 def test_nothing_is_due_before_enough_waits_outside_the_tail(count: int, reason: str) -> None:
     assert reason_of(Branch(lines(count))).startswith(reason)
+
+
+def test_what_is_one_is_told_as_one() -> None:
+    rules = replace(RULES, recap=replace(RULES.recap, tail_messages=1, due_messages=1, chosen=True))
+    step = find_step(Branch(lines(2)), replace(BUILTIN, rules=rules)).step
+    assert (step.span, step.reason) == (Span(0, 0), "1 message")
+    assert reason_of(Branch(lines(1)), replace(BUILTIN, rules=rules)) == "1 message; the newest is never folded"
 
 
 def test_a_recap_is_due_of_as_many_messages_as_the_rules_ask_for() -> None:
@@ -55,7 +63,7 @@ def test_all_but_the_tail_is_folded() -> None:
 
 def test_a_view_without_room_makes_due_whatever_waits_outside_the_tail() -> None:
     branch = Branch(lines(5))
-    assert reason_of(branch).startswith("2 of 5 messages")
+    assert reason_of(branch).startswith("2 messages with")
     step = find_step(branch, replace(BUILTIN, pressed=True)).step
     assert (step.span, step.reason) == (Span(0, 1), "no room for it in the view")
 
@@ -64,7 +72,7 @@ def test_a_tail_of_turns_is_counted_in_messages() -> None:
     turns = replace(BUILTIN, rules=replace(RULES, tail_turns=6, tail_tokens=10_000))
     branch = Branch(lines(12))  # each of a user, so each a turn
     assert find_step(branch, turns).step.span == Span(0, 4)
-    assert reason_of(Branch(lines(10)), turns).startswith("4 of 5 messages")
+    assert reason_of(Branch(lines(10)), turns).startswith("4 messages with")
 
 
 def test_a_fold_that_waits_for_approval_is_not_made_again() -> None:

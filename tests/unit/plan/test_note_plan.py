@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from previously.core.errors import BadInput
+from previously.core.fold_rules import Timeline
 from previously.core.marks import SPAN_SCOPE
 from previously.core.messages import message
 from previously.core.path import Span
 from previously.core.versions import Kind, Status
-from previously.folds.recap import NotDue, Timeline
+from previously.folds.recap import NotDue
 from previously.plan.notes import ASKED_AGAIN, FRAGMENT, SCENE_OVER, plan_analyses
 from tests.unit.plan.branch import BUILTIN, MODEL, RULES, Branch, find_step, lines, look_for
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -181,9 +180,3 @@ def test_the_published_schema_is_that_of_the_code() -> None:
     published = json.loads((ROOT / "docs" / "game.schema.json").read_text("utf-8"))
     assert published == render_schema()
     assert set(published["$defs"]) == set(FIELDS)
-
-
-def test_without_yaml_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(BadInput, match=r"pip install 'previously\[play\]'"):
-        read_game(write_game(tmp_path))

@@ -13,7 +13,7 @@ from previously.recall.outline import PathEntries
 from previously.recall.query import understand
 from previously.recall.rank import WHOLE_PATH, choose_candidates, place_postings, sample_step, score_words
 from previously.recall.search import find, read_outline
-from previously.recall.vectors import DIMENSIONS, Floats, measure_likeness, pack_vector, read_rows, scale_to_unit
+from previously.recall.vectors import DIMENSIONS, Floats, compare_vectors, pack_vector, read_rows, scale_to_unit
 from tests.unit.recall.in_memory_index import InMemoryIndex
 
 SMALL_TALK = [
@@ -53,6 +53,26 @@ def test_the_message_that_says_it_comes_first_and_says_why() -> None:
     assert best.position == 6
     assert set(best.why.terms) == {"brass", "kei", "hide"}
     assert best.why.by_words > 0 == best.why.by_meaning == best.why.by_speaker == best.why.by_day
+
+
+def test_what_a_story_dwells_on_tells_as_much_as_what_stands_once() -> None:
+    dwelt = ["The key is brass.", "Give me the key.", "No, the key stays here.", "Then hide the key."]
+    index, path = told(*SMALL_TALK * 5, *dwelt, *SMALL_TALK * 5)
+    assert find(index, path, "Is the key of iron?").hits[0].why.tells == 1.0
+    spread = [said for one in dwelt for said in (one, *SMALL_TALK * 2)]
+    index, path = told(*spread)
+    assert find(index, path, "Is the key of iron?").hits[0].why.tells < 0.7
+
+
+def test_the_one_thing_that_is_asked_for_tells_if_it_is_said_again_and_again() -> None:
+    often = [
+        said
+        for at in range(6)
+        for said in (f"The key, and {'bread soup rain salt tar oil'.split()[at]}.", *SMALL_TALK * 3)
+    ]
+    index, path = told(*often)
+    assert find(index, path, "Where is the key now?").hits[0].why.tells == 1.0
+    assert find(index, path, "Where is the iron key now?").hits[0].why.tells < 0.7
 
 
 def test_a_reply_is_found_by_what_it_replies_to() -> None:
@@ -168,7 +188,7 @@ def test_the_sample_stays_small(length: int) -> None:
 def test_vectors_are_packed_and_compared() -> None:
     assert pack_vector(None, ["word"]) == pack_vector(Colours(), []) == b""
     rows = read_rows([1, 2, 3], {1: pack_vector(Colours(), ["ab"]), 2: pack_vector(Colours(), ["zz"]), 3: b"short"})
-    alike = measure_likeness(rows, scale_to_unit(Colours().summed(["ab"])), np.zeros(0, np.intp))
+    alike = compare_vectors(rows, np.zeros(0, np.intp)).measure_likeness(scale_to_unit(Colours().summed(["ab"])))
     assert alike[0] == pytest.approx(1, abs=1e-5) and abs(float(alike[1])) < 1e-6 and float(alike[2]) == 0
 
 

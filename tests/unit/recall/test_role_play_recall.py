@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.recall_data import harbour
+from benchmarks.recall_pieces import count_pieces
 from previously.models.word_vectors import load_word_table
 from previously.recall.index import MessageFacts
 from previously.recall.outline import PathEntries
@@ -31,3 +32,12 @@ def test_what_the_player_asks_for_is_found(vectors: bool, at_least: float) -> No
         assert sum(passage.tokens for passage in taken) <= 1_000
         shares.append(sum(passage.position in question.gold for passage in taken) / len(question.gold))
     assert sum(shares) / len(shares) >= at_least
+
+
+def test_evidence_that_shares_a_rare_word_with_its_question_is_found() -> None:
+    if load_word_table() is None:
+        pytest.skip("the extra recall is not installed")
+    data = harbour()
+    figures = count_pieces(data, data.conversations[0])
+    assert figures["reachable"] == 100
+    assert figures["rare"]["found"] >= 0.95 * figures["rare"]["pieces"] > 30

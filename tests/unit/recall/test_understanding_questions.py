@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from previously.core.errors import BadInput
-from previously.recall.query import LONGEST_QUERY, MOST_TERMS, find_mentions, find_named, split_speaker, understand
+from previously.recall.query import (
+    LONGEST_QUERY,
+    MOST_QUESTIONS,
+    MOST_TERMS,
+    find_mentions,
+    find_named,
+    join_question,
+    split_questions,
+    split_speaker,
+    understand,
+)
 
 CREW = ("Mara Voss", "Old Bram", "Will", "José", "田中", "Narrator")
 
@@ -143,3 +153,62 @@ def test_a_title_is_a_name_where_there_is_no_other() -> None:
     assert split_speaker("Captain Vane") == ("vane",)
     assert split_speaker("Captain") == ("captain",)
     assert split_speaker("Narrator") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "aside"),
+    [
+        ("I burnt the soup. Who has the brass key? It smells.", {"brass", "kei"}, {"burn", "soup", "smell"}),
+        ("Pim, who has the brass key?", {"brass", "kei"}, {"pim"}),
+        ("Do you know, Pim, who has the brass key?", {"know", "brass", "kei"}, {"pim"}),
+        ("Who has the brass key, Pim?", {"brass", "kei"}, {"pim"}),
+        ("The brass key turned in the lock. Nobody spoke.", {"brass", "kei", "turn", "lock", "nobodi", "speak"}, set()),
+    ],
+)
+def test_what_stands_beside_a_question(text: str, asked: set[str], aside: set[str]) -> None:
+    query = understand(text)
+    assert query.aside == aside
+    assert set(query.terms) - query.aside == asked
+
+
+def test_small_words_of_another_language_are_not_looked_up() -> None:
+    query = understand("Wer hat am Ende den Schlüssel der Schleuse, und was ist mit dem Kästchen geschehen?")
+    assert not {"hat", "den", "am", "was"} & set(query.terms)
+    assert "schlussel" in query.terms
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Who has the key?", ["Who has the key?"]),
+        ("We sat down. Nobody spoke.", ["We sat down. Nobody spoke."]),
+        (
+            "Good soup! Who has the key? I saw Bram. Where is the boat? Never mind.",
+            ["Good soup! Who has the key?", "I saw Bram. Where is the boat? Never mind."],
+        ),
+        ("Who has the key? Really?", ["Who has the key?", "Really?"]),
+        ("鍵はどこ？船はどこ？", ["鍵はどこ？", "船はどこ？"]),
+        ("", [""]),
+    ],
+)
+def test_questions_of_a_message_are_asked_one_by_one(text: str, parts: list[str]) -> None:
+    assert split_questions(text) == parts
+
+
+def test_a_message_of_many_questions_is_cut_into_few() -> None:
+    parts = split_questions(" ".join(f"Who has key {number}?" for number in range(50)))
+    assert len(parts) == MOST_QUESTIONS
+    assert "key 49" in parts[-1]
+
+
+@pytest.mark.parametrize(
+    ("question", "asks_itself"), [("And then?", False), ("Where is it?", False), ("And the lantern?", True)]
+)
+def test_a_question_of_few_words_is_about_the_sentence_before_it(question: str, asks_itself: bool) -> None:
+    joined, asking = join_question("It rained. Mara hid the lantern under the stair.", question)
+    assert joined == f"Mara hid the lantern under the stair.\n{question}"
+    assert asking is asks_itself
+
+
+def test_a_question_after_nothing_stands_alone() -> None:
+    assert join_question(" ", "And then?") == ("And then?", False)

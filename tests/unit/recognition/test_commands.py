@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.recognition.commands import COMMANDS, MARK, Command, find_command_messages, parse_command
+from previously.recognition.commands import (
+    COMMANDS,
+    MARK,
+    Command,
+    find_command_messages,
+    parse_command,
+    parse_mistyped,
+)
 from tests.unit.recognition.lists import said
 
 
@@ -38,6 +45,45 @@ from tests.unit.recognition.lists import said
 )
 def test_a_command_is_the_whole_message_and_begins_with_a_word_we_know(text: str, command: Command | None) -> None:
     assert parse_command(text) == command
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("!!recpa", "recap"),
+        ("//reacp", "recap"),
+        ("//recaps", "recap"),
+        ("Wren: //wyh", "why"),
+        ("//hepl", "help"),
+        ("!!chatper The mill", "chapter"),
+        ("//continu ferry", "continue"),
+        ("//folidng ask", "folding"),
+        ("//undoo", "undo"),
+    ],
+)
+def test_a_mistyped_command_is_known_by_what_was_meant(text: str, meant: str) -> None:
+    assert parse_command(text) is None
+    mistyped = parse_mistyped(text)
+    assert mistyped is not None
+    assert (mistyped.meant, text.endswith(mistyped.argument)) == (meant, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "//recap", "!! recpa", "// leaves fall", "!!Hell", "!!Leaves fall.", "!!hell no", "!!more", "!!stay!", "!!stay",
+        "//start of the day\n//end", "!!wait", "!!pain", "//love", "!!", "//!recpa", "!!no", "//unknown words",
+        "I write //recpa", "http://recpa", "///recpa", "!!recpa!!", "//TODO: recap", "!!help!",
+    ],
+)  # fmt: skip
+def test_prose_behind_the_sign_goes_through(text: str) -> None:
+    assert parse_mistyped(text) is None
+
+
+def test_a_mistyped_command_is_ours_if_it_is_asked_now_or_was_answered() -> None:
+    lines = ("u //recpa", f"a {MARK} There is no command.", "u !!statee", "a The state nods.", "u Hi.", "a Hi.")
+    assert find_command_messages([said(line) for line in lines]) == {0, 1}
+    assert find_command_messages([said("u Hi."), said("a Hi."), said("u //recpa"), said("s Go on.")]) == {2}
 
 
 def test_an_answer_names_commands_as_the_question_did() -> None:

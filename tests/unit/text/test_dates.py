@@ -43,6 +43,35 @@ def test_days_that_are_named(text: str, first: tuple[int, int, int], last: tuple
     assert DaySpan(day(*first), day(*last)) in find_days(f"What happened {text}?", TODAY)
 
 
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("between August 11 and August 15 2023", (2023, 8, 11), (2023, 8, 15)),
+        ("between 11 and 15 August 2023", (2023, 8, 11), (2023, 8, 15)),
+        ("from 11 to 15 August 2023", (2023, 8, 11), (2023, 8, 15)),
+        ("on August 11-15, 2023", (2023, 8, 11), (2023, 8, 15)),
+        ("from 2023-08-11 to 2023-08-15", (2023, 8, 11), (2023, 8, 15)),
+        ("from June to August 2023", (2023, 6, 1), (2023, 8, 31)),
+        ("from June 2023 until August", (2023, 6, 1), (2023, 8, 31)),
+        ("between 20 December and 5 January 2024", (2023, 12, 20), (2024, 1, 5)),
+        ("between 20 December 2023 and 5 January", (2023, 12, 20), (2024, 1, 5)),
+        ("between 2021 and 2023", (2021, 1, 1), (2023, 12, 31)),
+    ],
+)
+def test_two_ends_are_one_stretch(text: str, first: tuple[int, int, int], last: tuple[int, int, int]) -> None:
+    assert find_days(f"What happened {text}?") == (DaySpan(day(*first), day(*last)),)
+
+
+def test_a_stretch_without_a_year_fits_any_year_also_over_its_end() -> None:
+    spans = find_days("What happened between 20 December and 5 January?")
+    assert [measure_nearness(spans, day(2021, *at)) for at in ((12, 20), (12, 31), (1, 5), (6, 1))] == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("text", ["on 3 May 2023 and 9 May 2023", "on 2023-05-03 and on 2023-05-09"])
+def test_two_days_are_no_stretch(text: str) -> None:
+    assert find_days(text) == tuple(DaySpan(one, one) for one in (day(2023, 5, 3), day(2023, 5, 9)))
+
+
 def test_a_month_without_a_year_fits_any_year() -> None:
     (span,) = find_days("What did we plan in May?")
     assert measure_nearness((span,), day(2021, 5, 20)) == measure_nearness((span,), day(2023, 5, 2)) == 1.0

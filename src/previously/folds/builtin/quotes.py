@@ -1,15 +1,14 @@
 """The built-in writer of stories: it quotes. No model, no rewriting, nothing that the story does not say.
 
 It chooses whole sentences of messages (`core.quote_lines` is the form they stand in) within a word target: those with
-rare words, numbers and names, spread over all that is read, so that no stretch is empty. Sentences that promise or owe
-stand under a heading of their own. What it wrote before is what it reads next; prose of another writer (a model's recap
-that it has to go on from) loses whole sentences where there is no room, and no word within one.
+rare words, numbers and names, spread over all that is read, so that no stretch is empty. What it wrote before is what
+it reads next; prose of another writer (a model's recap that it has to go on from) loses whole sentences where there is
+no room, and no word within one.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,12 +21,6 @@ from previously.core.scripts import SPACELESS, count_words
 from previously.core.versions import LiveVersion, NewVersion
 from previously.folds.prompts.templates import name_speaker, render_message
 from previously.text.sentences import cut_sentence, join_full_lines, join_lines, split_sentences
-
-MOST_PROMISES = 12
-"""The most promises that are listed, the newest: a dozen lines are read, more push out what happened."""
-
-PROMISES_SHARE = 3
-"""Promises take at most this part of a text, a third: the rest says what they are about."""
 
 STRETCH_WORDS = 20
 """A stretch gets about so many words, a sentence of usual length: with twice as many the oldest were lost first."""
@@ -62,16 +55,6 @@ LEAST_WORDS = 60
 EXCERPT_CHARACTERS = 60
 """Of a message without a sentence that could be quoted, so much of its beginning stands for it."""
 
-_PROMISE_WORDS = (
-    r"promis\w*|vow(?:s|ed)?|swear|sworn|oaths?|owe[sd]?|debts?|iou",
-    r"versprech\w*|versprich\w*|verspr[ao]ch\w*|schwör\w*|geschworen|schuld(?:e|est|et|en)",
-    r"promets?|promett\w*|promis|promesses?|jure[sz]?|juré|dettes?",
-    r"promet\w*|promesas?|jur[oaó]|juramento|deudas?",
-    r"обеща\w*|кля(?:нусь|лся|лась|тв\w*)|поклял\w*|задолж\w*|долг(?:а|у|ом|и|ов)?",
-)
-_PROMISE = lazy_pattern(rf"\b(?:{'|'.join(_PROMISE_WORDS)})\b|約束|誓[いうっ]|借りがある|借金", re.IGNORECASE)
-"""Words for promising and owing in English, German, French, Spanish, Russian and Japanese; no grammar around them."""
-
 _WORD = lazy_pattern(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
 _IS_SPACELESS = lazy_pattern(f"[{SPACELESS}]")
 
@@ -87,16 +70,6 @@ class _Sentence:
     """Its order in the message or line; neighbours that differ by one have nothing left out between them."""
     joint: str
     """The text between it and the neighbour before it: a space, or nothing where a script has none."""
-    promise: bool
-    """True if it stands among the promises, or may do so."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """The room in words: in all, and for what is no promise."""
-
-    whole: int
-    others: int
 
 
 _Unit = tuple[_Sentence, ...]
@@ -116,17 +89,12 @@ def renumber_quotes(text: str, made: NewVersion, span: Span) -> str:
     return renumber(text, span.last - made.span.last) if made.made_by in QUOTERS else text
 
 
-def is_promise(sentence: str) -> bool:
-    """Return whether a sentence has a word for promising or owing."""
-    return _PROMISE.search(sentence) is not None
-
-
 def quote(previous: str, delta: Sequence[Message], first: int, target_words: int) -> str:
     """Return the next rolling text: the best of the text before and of new messages, the first of them at `first`.
 
     With `target_words` 0 nothing of the text before is dropped.
     """
-    units = [unit for line in _lines_in(previous) for unit in _apart(line)]
+    units = [unit for line in _once(_lines_in(previous)) for unit in _apart(line)]
     quoted = {unit[0].text for unit in units}
     fresh: list[_Unit] = []
     for unit in _fresh(delta, first):  # what is said again in the same words says nothing new
@@ -139,7 +107,7 @@ def quote(previous: str, delta: Sequence[Message], first: int, target_words: int
 def quote_whole(texts: Iterable[str], target_words: int, delta: Sequence[Message] = (), first: int = 0) -> str:
     """Return the best lines of several texts and of messages that none of them quotes; each line stays as it is."""
     texts = list(texts)
-    lines = _once(line for text in texts for line in _lines_in(text))  # one text's promises do not go on in the next
+    lines = _once(line for text in texts for line in _lines_in(text))
     quoted = {line[0].number for line in lines}
     fresh = [unit for unit in _fresh(delta, first) if unit[0].number not in quoted]
     units = [unit for line in lines for unit in ([line] if line[0].number is not None else _apart(line))]
@@ -151,14 +119,14 @@ def _once(lines: Iterable[_Unit]) -> list[_Unit]:
     first_lines: dict[object, _Unit] = {}
     for line in lines:
         number = line[0].number
-        first_lines.setdefault(line if number is None else (number, line[0].promise), line)
+        first_lines.setdefault(line if number is None else number, line)
     return list(first_lines.values())
 
 
-def _room(previous: str, delta: Sequence[Message], target_words: int) -> _Room:
+def _room(previous: str, delta: Sequence[Message], target_words: int) -> int:
+    """Return how many words the next text may have."""
     said = sum(count_words(_said(one)) for one in delta)
-    others = count_words(previous) + max(LEAST_WORDS, said // QUOTED_SHARE)
-    return _Room(target_words or UNBOUNDED, others)
+    return min(target_words or UNBOUNDED, count_words(previous) + max(LEAST_WORDS, said // QUOTED_SHARE))
 
 
 def _apart(line: _Unit) -> list[_Unit]:
@@ -174,8 +142,7 @@ def _quotable(message: Message, number: int) -> list[_Sentence]:
     text = _said(message)
     cut = [(one, cut_sentence(one)) for one in _split(text)]
     texts = [one for one, pieces in cut if pieces == [one]] or [piece for _, pieces in cut for piece in pieces]
-    sentences = _placed(" ".join(text.split()), texts, number, render_speaker(name_speaker(message)))
-    return [replace(one, promise=True) if is_promise(one.text) else one for one in sentences]
+    return _placed(" ".join(text.split()), texts, number, render_speaker(name_speaker(message)))
 
 
 def _said(message: Message) -> str:
@@ -197,7 +164,7 @@ def _placed(whole: str, texts: Sequence[str], number: int | None, speaker: str, 
             continue
         between = whole[end:at]
         place += 2 if between.strip() else 1
-        placed.append(_Sentence(number, speaker, text, place, between, promise=False))
+        placed.append(_Sentence(number, speaker, text, place, between))
         end = at + len(text)
     return placed
 
@@ -205,46 +172,24 @@ def _placed(whole: str, texts: Sequence[str], number: int | None, speaker: str, 
 def _lines_in(text: str) -> list[_Unit]:
     """Return the lines of a text as sentences, prose a paragraph at a time."""
     lines: list[_Unit] = []
-    promise = False
     for line in text.split("\n"):
-        parsed = parse_line(line)
-        promise = line == PROMISES or (promise and parsed is not None)
         if line == PROMISES:
             continue
-        number, speaker, runs = parsed or (None, "", [" ".join(line.split())])
+        number, speaker, runs = parse_line(line) or (None, "", [" ".join(line.split())])
         sentences: list[_Sentence] = []
         for run in runs:
             place = sentences[-1].place + 1 if sentences else 0
             sentences += _placed(run, _split(run), number, speaker, place)
         if sentences:
-            lines.append(tuple(replace(one, promise=promise) for one in sentences))
+            lines.append(tuple(sentences))
     return lines
 
 
-def _written(units: Sequence[_Unit], fresh: Sequence[_Unit], room: _Room) -> str:
-    """Return the units that are worth most, in the order of the story, promises last. A promise of an earlier text for
-    which there is no room among the promises goes: where it stood in its message is not known any more."""
-    promises = _newest_promises([*units, *fresh], room.whole // PROMISES_SHARE)
-    older = [unit for unit in units if not unit[0].promise]
-    others = [*older, *(unit for unit in fresh if unit not in promises)]
-    listed = _rendered(promises, PROMISES) if promises else ""
-    chosen = _chosen(others, len(older), min(room.whole - count_words(listed), room.others))
-    if not chosen and not promises and (units or fresh):
-        chosen = [_least(others or units, room.whole)]
-    return "\n".join(filter(None, [_rendered(chosen), listed]))
-
-
-def _newest_promises(units: Sequence[_Unit], room: int) -> list[_Unit]:
-    """Return the newest units that promise or owe, as many as there is room for."""
-    left = room - count_words(PROMISES)
-    promises: list[_Unit] = []
-    for unit in reversed(units):
-        if unit[0].promise:
-            left -= _cost(unit)
-            if left < 0 or len(promises) == MOST_PROMISES:
-                break
-            promises.append(unit)
-    return promises
+def _written(units: Sequence[_Unit], fresh: Sequence[_Unit], room: int) -> str:
+    """Return the units that are worth most, in the order of the story."""
+    every = [*units, *fresh]
+    chosen = _chosen(every, len(units), room) or ([_least(every, room)] if every else [])
+    return _rendered(chosen)
 
 
 def _chosen(units: Sequence[_Unit], since: int, room: int) -> list[_Unit]:
@@ -344,7 +289,7 @@ def _least(units: Sequence[_Unit], room: int) -> _Unit:
     return (replace(sentence, text=" ".join(words)),)
 
 
-def _rendered(units: Iterable[_Unit], heading: str = "") -> str:
+def _rendered(units: Iterable[_Unit]) -> str:
     """Return units as text: prose as it stood, then a line per message in the order of the story."""
     prose: list[str] = []
     lines: dict[int, list[_Sentence]] = {}
@@ -365,7 +310,7 @@ def _rendered(units: Iterable[_Unit], heading: str = "") -> str:
         )
         for number, sentences in sorted(lines.items())
     ]
-    return "\n".join(filter(None, ["".join(prose), heading, *quoted]))
+    return "\n".join(filter(None, ["".join(prose), *quoted]))
 
 
 def _quotations(sentences: Sequence[_Sentence]) -> list[str]:

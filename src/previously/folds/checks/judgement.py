@@ -69,21 +69,21 @@ def judge(asked: TextRequest, reply: ModelReply) -> Accepted | Refused:
         return Refused(RefusalKind.TOOL_CALL, "it is a tool call; answer with the text itself")
     if finish in _FILTERED:
         return Refused(RefusalKind.REFUSAL, f"the server withheld the answer ({finish})")
-    if not _visible(reply.text) and _visible(reply.reasoning):
+    if not _is_visible(reply.text) and _is_visible(reply.reasoning):
         return Refused(RefusalKind.REASONING, "it is reasoning without an answer")
-    return _judged(asked, reply.text, finish, by_model=True)
+    return _judge_text(asked, reply.text, finish, by_model=True)
 
 
 def judge_text(asked: TextRequest, text: str) -> Accepted | Refused:
     """Decide the same for a text without a wire reply: it may be the earlier text, and need not end in a full stop."""
-    return _judged(asked, text, "", by_model=False)
+    return _judge_text(asked, text, "", by_model=False)
 
 
-def _judged(asked: TextRequest, raw: str, finish: str, *, by_model: bool) -> Accepted | Refused:
+def _judge_text(asked: TextRequest, raw: str, finish: str, *, by_model: bool) -> Accepted | Refused:
     text = shape.tidy_answer(shape.strip_reasoning(raw))
-    if not _visible(text):
+    if not _is_visible(text):
         thought = Refused(RefusalKind.REASONING, "it has no text beside reasoning")
-        return thought if _visible(raw) else Refused(RefusalKind.EMPTY, "it is empty")
+        return thought if _is_visible(raw) else Refused(RefusalKind.EMPTY, "it is empty")
     if shape.is_open_block(raw):
         return Refused(RefusalKind.REASONING, "it is reasoning that never comes to an end")
     if shape.is_tool_call(text):
@@ -91,15 +91,15 @@ def _judged(asked: TextRequest, raw: str, finish: str, *, by_model: bool) -> Acc
     if finish in shape.CUT:
         return Refused(RefusalKind.TRUNCATED, f"it was cut off before its end ({finish}); answer more briefly")
     material = gather_material(asked)
-    if by_model and _unchanged(asked, material, text):
+    if by_model and _is_unchanged(asked, material, text):
         return Refused(RefusalKind.UNCHANGED, "it is the earlier text, without what happened since")
-    form = _form(asked, material, text, by_model=by_model)
-    for refused in chain(form, _size(asked, material, text), _truth(asked, material, text)):
+    form = _check_form(asked, material, text, by_model=by_model)
+    for refused in chain(form, _check_size(asked, material, text), _check_truth(asked, material, text)):
         return refused
-    return Accepted(text, shed=_shed(asked, material, text))
+    return Accepted(text, shed=_find_shed(asked, material, text))
 
 
-def _form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: bool) -> Iterator[Refused]:
+def _check_form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: bool) -> Iterator[Refused]:
     """Return what is no telling of the story at all."""
     if is_refusal(text):
         yield Refused(RefusalKind.REFUSAL, f"the model declines: {clip_words(text)}")
@@ -124,13 +124,13 @@ def _form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: b
     if wrong:
         of = "question" if asked.question else "story"
         yield Refused(RefusalKind.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the {of}")
-    if _third_person(asked, material):
+    if _is_third_person(asked, material):
         said = find_first_person(text, material.language)
         if said:
             yield Refused(RefusalKind.FIRST_PERSON, f'it says "{said}" outside quotations; tell it in the third person')
 
 
-def _third_person(asked: TextRequest, material: CheckMaterial) -> bool:
+def _is_third_person(asked: TextRequest, material: CheckMaterial) -> bool:
     if asked.third_person is not None:
         return asked.third_person
     if asked.previous.strip():
@@ -140,7 +140,7 @@ def _third_person(asked: TextRequest, material: CheckMaterial) -> bool:
     return named or all(find_first_person(text, material.language) is None for text in material.texts)
 
 
-def _size(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
+def _check_size(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
     """Return what is far too long or far too short."""
     words, before = count_words(text), count_words(asked.previous)
     ceiling = max(asked.ceiling_words or CEILING * asked.target_words or material.words, SLACK)
@@ -155,7 +155,7 @@ def _size(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Re
         )
 
 
-def _truth(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
+def _check_truth(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
     """Return what the story does not say: people and numbers from nowhere, and people who are gone."""
     strangers = find_unheard(text, material.heard, material.language)
     if strangers:
@@ -167,7 +167,7 @@ def _truth(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[R
         yield Refused(
             RefusalKind.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {clip_words(', '.join(wrong))}"
         )
-    people = [] if asked.amends else _people(material)
+    people = [] if asked.amends else _list_people(material)
     named = HeardNames([text])
     missing = [name for name in people if not named.has(name)]
     if len(people) >= LEAST_PEOPLE and 2 * len(missing) > len(people):
@@ -182,7 +182,7 @@ def _is_heard(value: float, material: CheckMaterial) -> bool:
     return reckons(material, value)
 
 
-def _people(material: CheckMaterial) -> list[str]:
+def _list_people(material: CheckMaterial) -> list[str]:
     """Return whom a text of these messages should name: who is spoken of again and again, and where these are few, who
     speaks. Whoever only speaks may be a player, who is told of by another name."""
     story = "\n".join(material.texts)
@@ -196,14 +196,14 @@ def _people(material: CheckMaterial) -> list[str]:
     return [*people, *(name for name in often if not any(name in one for one in people))]
 
 
-def _unchanged(asked: TextRequest, material: CheckMaterial, text: str) -> bool:
+def _is_unchanged(asked: TextRequest, material: CheckMaterial, text: str) -> bool:
     if asked.amends or asked.may_stand or not asked.previous.strip():
         return False
     news = sum(count_words(told) for told in material.texts if not told.lstrip().startswith("("))
     return news >= NEWS and split_tokens(text) == split_tokens(asked.previous)
 
 
-def _shed(asked: TextRequest, material: CheckMaterial, text: str) -> tuple[str, ...]:
+def _find_shed(asked: TextRequest, material: CheckMaterial, text: str) -> tuple[str, ...]:
     """The loss audit: names and numbers of the earlier text that are gone, each once, in order."""
     named, values = HeardNames([text]), find_values(text, material.language)
     names = [name for name in find_names(asked.previous, material.language) if not named.has(name)]
@@ -211,7 +211,7 @@ def _shed(asked: TextRequest, material: CheckMaterial, text: str) -> tuple[str, 
     return (*names, *dict.fromkeys(one.written for one in numbers if one.value > 1))
 
 
-def _visible(text: str) -> bool:
+def _is_visible(text: str) -> bool:
     return any(mark.isalnum() for mark in text)
 
 

@@ -159,7 +159,7 @@ def compose_conversation(messages: Sequence[Message], plan: CompactPlan, brief: 
         at = None if plan.brief_at is None else plan.kept.index(plan.brief_at)
         return CompactedConversation(tuple(said[one] for one in plan.kept), plan.kept, at)
     last_folded = max(plan.head if plan.brief_at is None else (*plan.head, plan.brief_at))
-    before = _begun_by_user([at for at in plan.kept if at < last_folded], messages)
+    before = _begin_with_user([at for at in plan.kept if at < last_folded], messages)
     behind = plan.kept[len(before) :]
     return CompactedConversation(
         (*(said[at] for at in before), build_brief_message(brief), *(said[at] for at in behind)),
@@ -168,7 +168,7 @@ def compose_conversation(messages: Sequence[Message], plan: CompactPlan, brief: 
     )
 
 
-def _begun_by_user(before: list[int], messages: Sequence[Message]) -> list[int]:
+def _begin_with_user(before: list[int], messages: Sequence[Message]) -> list[int]:
     """Return what stands before the brief: where that would begin with the assistant, which some APIs refuse, only what
     stands before that."""
     system = next((count for count, at in enumerate(before) if messages[at].role is not Role.SYSTEM), len(before))
@@ -386,10 +386,10 @@ def prove(
     faults = find_unpaired(after.messages)
     if faults:
         return Disproved(f"A call would be parted from its result: {faults[0]}")
-    pins = _pins_fault(before, after, plan)
+    pins = _find_pins_fault(before, after, plan)
     if pins:
         return Disproved(pins)
-    written = _brief_fault(after, plan, counter, brief)
+    written = _find_brief_fault(after, plan, counter, brief)
     if written:
         return Disproved(written)
     size, now = count_whole(before, rules, counter), count_whole(after.messages, rules, counter)
@@ -416,7 +416,7 @@ def _is_least(after: CompactedConversation, plan: CompactPlan, rules: CompactRul
     )
 
 
-def _pins_fault(before: Sequence[Message], after: CompactedConversation, plan: CompactPlan) -> str:
+def _find_pins_fault(before: Sequence[Message], after: CompactedConversation, plan: CompactPlan) -> str:
     if len(after.origin) != len(after.messages):
         return "The folded conversation does not say where its messages come from."
     places = [at for at in after.origin if at is not None]
@@ -445,7 +445,7 @@ def _words(message: Message) -> tuple[object, ...]:
     return (message.role, message.speaker, message.witnesses, *parts)
 
 
-def _brief_fault(after: CompactedConversation, plan: CompactPlan, counter: Counter, brief: str | None) -> str:
+def _find_brief_fault(after: CompactedConversation, plan: CompactPlan, counter: Counter, brief: str | None) -> str:
     made = [at for at, origin in enumerate(after.origin) if origin is None]
     if not plan.head:
         return "A brief was written though nothing was folded." if made or brief is not None else ""

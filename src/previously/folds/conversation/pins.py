@@ -70,7 +70,7 @@ def strip_client_blocks(text: str) -> str:
     """A text without what a client put there; empty where nothing is left."""
     heading = RULES_HEADING.match(text)
     start = heading.end() if heading else 0
-    at = _after_attached(text, start)
+    at = _find_end_of_attached(text, start)
     if heading and at == start:
         at = 0  # a heading alone may be the user's own: what stands under it is then what they say
     if _WHOLE.match(text, at):
@@ -96,7 +96,7 @@ def find_leading_blocks(text: str, at: int = 0) -> Iterator[tuple[str, str, int]
         yield opened["tag"], text[opened.end() : end], at
 
 
-def _after_attached(text: str, at: int) -> int:
+def _find_end_of_attached(text: str, at: int) -> int:
     """Return where the blocks and lines of a client end that stand there, one behind the other."""
     while True:
         line = _LINE.match(text, at)

@@ -239,7 +239,7 @@ def choose_largest_outputs(outputs: Sequence[Output], too_much: int) -> list[Out
 
 
 def group_outputs(outputs: Sequence[Output]) -> dict[int, tuple[str, ...]]:
-    """The choice as a value."""
+    """Return the outputs that are dropped, by message: the ids of their calls."""
     groups: dict[int, tuple[str, ...]] = {}
     for output in sorted(outputs, key=lambda one: one.message):
         groups[output.message] = (*groups.get(output.message, ()), output.call_id)

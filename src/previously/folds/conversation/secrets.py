@@ -117,33 +117,33 @@ def redact(text: str) -> str:
             text = find.sub(mark_secret(kind), text)
     folded = text.casefold()
     if "bearer" in folded or "authorization" in folded:
-        text = _BEARER.sub(_bearer, text)
+        text = _BEARER.sub(_hide_bearer, text)
     if "://" in text:
         text = _IN_URL.sub(_in_url, text)
     if "-u" in text or "-user" in text:
         text = _USER_FLAG.sub(_of_user, text)
     if "mysql" in folded or "mariadb" in folded:
-        text = _GLUED_FLAG.sub(_glued, text)
+        text = _GLUED_FLAG.sub(_hide_glued, text)
     if "sshpass" in text:
-        text = _SSHPASS.sub(_after_its_name, text)
+        text = _SSHPASS.sub(_hide_named, text)
     if "login" in text:
-        text = _NETRC.sub(_after_its_name, text)
+        text = _NETRC.sub(_hide_named, text)
     return _NAMED.sub(_named, text) if any(name in folded for name in _NAMES) else text
 
 
 _WHOLE: Final = ((_PEM, PRIVATE_KEY), (_JWT, TOKEN), (_KEYS, API_KEY))
 
 
-def _bearer(match: re.Match[str]) -> str:
+def _hide_bearer(match: re.Match[str]) -> str:
     token = match[2]
-    return f"{match[1]} {mark_secret(TOKEN)}" if _mixed(token) else match[0]
+    return f"{match[1]} {mark_secret(TOKEN)}" if _is_mixed(token) else match[0]
 
 
 def _in_url(match: re.Match[str]) -> str:
     return match[0] if _PLACEHOLDER.match(match[2]) else f"{match[1]}:{mark_secret(PASSWORD)}@"
 
 
-def _after_its_name(match: re.Match[str]) -> str:
+def _hide_named(match: re.Match[str]) -> str:
     return match[0] if _PLACEHOLDER.fullmatch(match["value"]) else f"{match['before']}{mark_secret(PASSWORD)}"
 
 
@@ -154,17 +154,17 @@ def _line_before(match: re.Match[str]) -> str:
 def _of_user(match: re.Match[str]) -> str:
     """`curl -u name:password`; of another program only what no name of a group looks like."""
     value = match["value"]
-    generated = _mixed(value) and len(value) >= 8
+    generated = _is_mixed(value) and len(value) >= 8
     if _NUMBER.fullmatch(value) or not (generated or _CURL.search(_line_before(match))):
         return match[0]
-    return _after_its_name(match)
+    return _hide_named(match)
 
 
-def _glued(match: re.Match[str]) -> str:
+def _hide_glued(match: re.Match[str]) -> str:
     """`mysql -ppassword`. Of other programs `-p` is followed by a port, a path or nothing."""
     if _NUMBER.fullmatch(match["value"]) or not _MYSQL.search(_line_before(match)):
         return match[0]
-    return _after_its_name(match)
+    return _hide_named(match)
 
 
 def _named(match: re.Match[str]) -> str:
@@ -173,17 +173,17 @@ def _named(match: re.Match[str]) -> str:
     value = match["quoted"] or match["value"]
     if " " in value and not _PLACEHOLDER.fullmatch(value) and (not match["pass"] or _is_prose(value)):
         value = value.split()[0]  # a sentence: at most its first word is a secret
-        if not _mixed(value):
+        if not _is_mixed(value):
             return match[0]
     bare = value if match["quote"] else value.rstrip(_ENDS)
     if _PLACEHOLDER.fullmatch(bare) or _NUMBER.fullmatch(bare) or _UUID.fullmatch(bare) or _is_path(bare):
         return match[0]
-    if not match["quote"] and (_CODE.search(bare) or not _given(match, value, bare)):
+    if not match["quote"] and (_CODE.search(bare) or not _is_given(match, value, bare)):
         return match[0]
     if match["pass"]:
         kind = PASSWORD if len(bare) >= 4 else ""
     elif match["strong"]:
-        kind = (TOKEN if "token" in match["strong"].lower() else SECRET) if _mixed(bare) and len(bare) >= 8 else ""
+        kind = (TOKEN if "token" in match["strong"].lower() else SECRET) if _is_mixed(bare) and len(bare) >= 8 else ""
     else:
         kind = SECRET if _is_random(bare) else ""
     start = match.start("quoted" if match["quote"] else "value") - match.start()
@@ -194,7 +194,7 @@ def _is_prose(value: str) -> bool:
     return bool(_PROSE.search(value)) or all(one.isalpha() or one.isspace() for one in value)
 
 
-def _given(match: re.Match[str], value: str, bare: str) -> bool:
+def _is_given(match: re.Match[str], value: str, bare: str) -> bool:
     """Return whether a value without quotes is one at all: a single word is mostly a variable or a type. Only a
     password that is given in a line of its own ("PASSWORD=letmein", "--password letmein", "Password: letmein") or among
     settings ("Password=letmein;Database=x") may be such a word."""
@@ -216,7 +216,7 @@ def _is_random(value: str) -> bool:
     return len(value) >= 24 and all(kinds) and len(set(value)) >= 14
 
 
-def _mixed(value: str) -> bool:
+def _is_mixed(value: str) -> bool:
     return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 

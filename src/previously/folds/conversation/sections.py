@@ -148,7 +148,7 @@ class Brief:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            items = (_item(one) for one in getattr(self, field.name))
+            items = (_read_item(one) for one in getattr(self, field.name))
             if field.name == "decisions":
                 items = (_named(one, _FAILED_WORDS, FAILED) for one in items)
             elif field.name == "goal":
@@ -171,7 +171,7 @@ def render_failure(what: str) -> str:
     return f"{FAILED}{what}"
 
 
-def _item(text: str) -> str:
+def _read_item(text: str) -> str:
     """One line without a bullet; empty where there is nothing."""
     line = " ".join(piece for one in text.splitlines() if (piece := one.strip()))
     line = _MARKS.sub("", line, count=1) if _MARKS.match(line) else line
@@ -183,9 +183,9 @@ def _named(item: str, words: re.Pattern[str], ours: str) -> str:
     match = words.match(item)
     if not match:
         return item
-    rest = _item(item[match.end() :])
+    rest = _read_item(item[match.end() :])
     while again := words.match(rest):
-        rest = _item(rest[again.end() :])
+        rest = _read_item(rest[again.end() :])
     return f"{ours}{rest}" if rest else ""
 
 
@@ -228,7 +228,7 @@ def build_brief(sections: dict[str, list[str]]) -> Brief:
         mark = box["mark"] if box else "~"
         name = "done" if mark in ("x", "X") else "next_steps" if mark in ("", " ") else "in_progress"
         items[name].append(item[box.end() :] if box else item)
-    items["decisions"] += [render_failure(item) for item in sections.get(FAILED_TITLE, ()) if _item(item)]
+    items["decisions"] += [render_failure(item) for item in sections.get(FAILED_TITLE, ()) if _read_item(item)]
     return Brief(**{name: tuple(given) for name, given in items.items()})
 
 

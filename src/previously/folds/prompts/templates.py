@@ -63,35 +63,13 @@ PLACEHOLDERS: dict[str, tuple[str, ...]] = {
         "backbone_words",
     ),
     "amend": ("previous", "removed", "events", "hint"),
-    "scene": (
-        "types",
-        "aspects",
-        "title",
-        "story",
-        "known",
-        "open",
-        "state",
-        "noted",
-        "events",
-        "language",
-        "hint",
-    ),
+    "scene": ("types", "aspects", "title", "story", "known", "open", "state", "noted", "events", "language", "hint"),
     "combine": ("length", "summaries", "hint"),
     "ask": ("sources", "question", "hint"),
+    "seek": ("known", "question", "hint"),
     "cast": ("name", "summary", "facts", "events", "hint"),
     "brief": ("length", "previous", "conversation", "hint"),
-    "analysis": (
-        "aspects",
-        "story",
-        "known",
-        "open",
-        "state",
-        "bridge",
-        "noted",
-        "fragment",
-        "language",
-        "hint",
-    ),
+    "analysis": ("aspects", "story", "known", "open", "state", "bridge", "noted", "fragment", "language", "hint"),
 }
 """Every prompt there is, and what it is filled with."""
 
@@ -155,9 +133,9 @@ def render_message(message: Message) -> str:
             case Text(text) | Error(text):
                 pieces.append(text.strip())
             case ToolCall(_, name, arguments):
-                pieces.append(f"(calls {name} with {_capped(arguments)})")
+                pieces.append(f"(calls {name} with {_cap_tool_text(arguments)})")
             case ToolResult(_, text):
-                pieces.append(_capped(text.strip()))
+                pieces.append(_cap_tool_text(text.strip()))
             case Image(_, caption):
                 pieces.append(f"(shows a picture: {caption})" if caption else "(shows a picture)")
             case _:
@@ -165,7 +143,7 @@ def render_message(message: Message) -> str:
     return "\n\n".join(piece for piece in pieces if piece)
 
 
-def _capped(text: str) -> str:
+def _cap_tool_text(text: str) -> str:
     cut = len(text) - TOOL_TEXT_CHARACTERS
     return f"{text[:TOOL_TEXT_CHARACTERS]} (and {cut:,} more characters)" if cut > 0 else text
 

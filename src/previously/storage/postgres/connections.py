@@ -113,11 +113,11 @@ class Connections:
         return []
 
     async def space(self) -> tuple[int, int] | None:
-        """The server sees to it."""
+        """Return None: the server manages its own space."""
         return None
 
     async def shrink(self) -> None:
-        """The server sees to it."""
+        """Do nothing: the server manages its own space."""
 
     async def close(self) -> None:
         """Let what is under way end, then close the connections."""

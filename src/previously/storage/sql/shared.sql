@@ -170,6 +170,12 @@ SELECT entry FROM node WHERE id = :node AND story = :story AND owner = :owner
 -- name: entry_digest
 SELECT digest FROM entry WHERE id = :entry AND story = :story AND owner = :owner
 
+-- name: story_tree
+SELECT n.id, n.parent, n.depth, e.speaker, substr(e.text, 1, :most), e.role
+FROM node n JOIN entry e ON e.id = n.entry
+WHERE n.story = :story AND n.owner = :owner AND e.forgotten = 0
+ORDER BY n.id
+
 -- name: node_siblings
 SELECT n.depth, n.id, n.hash, e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest,
        e.at, e.source_id, e.extra, e.hidden, e.replaces
@@ -541,6 +547,9 @@ UPDATE node SET hash = ? WHERE id = ? AND owner = ?
 
 -- name: version_anchors
 SELECT id, anchor, status FROM version WHERE story = :story AND owner = :owner AND status <> 'forgotten'
+
+-- name: continuations
+SELECT DISTINCT story, text FROM mark WHERE kind = 'continues' AND owner = :owner
 
 -- name: delete_story_cover
 DELETE FROM cover WHERE line IN (SELECT abs(id) FROM line WHERE story = :story AND owner = :owner) AND owner = :owner

@@ -173,7 +173,7 @@ class SqliteFile:
         self._connection.execute("COMMIT")
 
     def rollback(self) -> None:
-        """Undo it, unless SQLite has."""
+        """Undo the transaction, unless SQLite has done so already."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
@@ -186,7 +186,7 @@ class SqliteFile:
         self._connection.execute("RELEASE piece")
 
     def undo_piece(self) -> None:
-        """Undo it, and nothing else."""
+        """Undo the piece, and nothing else of the transaction."""
         self._connection.execute("ROLLBACK TO piece")
         self._connection.execute("RELEASE piece")
 
@@ -244,7 +244,6 @@ class SqliteFile:
         self.empty_wal()
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
     def _bring_up_to_date(self) -> None:

@@ -44,7 +44,7 @@ class WriterJob:
         self.future: asyncio.Future[Any] = self.loop.create_future()
 
     def advance(self, tables: Tables) -> None:
-        """Do the next stage."""
+        """Run the next stage of the change."""
         if self._stages is None:
             self._stages = self._begin(tables)
         try:

@@ -15,7 +15,7 @@ from previously.storage.tables.stories import expect_story
 
 
 class AnswerTable:
-    """Keeps answers and facts."""
+    """Reads and writes answers of models that may be used again, and facts known of models."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

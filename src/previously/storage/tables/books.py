@@ -23,7 +23,7 @@ from previously.storage.tables.stories import expect_story
 
 
 class BookTable:
-    """Keeps books."""
+    """Reads and writes books, and which stories have them attached."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -46,6 +46,9 @@ class BookTable:
         values = {"owner": owner, "name": name}
         was_there = self._session.one("book", values) is not None
         self._session.run("delete_book", values)  # waits for who holds it; what they attached is seen after
+        for story in self.attached_to(owner, name):
+            for table in ("recipe", "epoch"):  # views that were made may hold its words
+                self._session.run(f"delete_story_{table}", {"story": story, "owner": owner})
         self._session.run("detach_book_everywhere", values)
         return was_there
 
@@ -65,6 +68,10 @@ class BookTable:
     def attached(self, key: StoryKey) -> list[str]:
         """The books that a story has attached, in order."""
         return [name for (name,) in self._session.rows("attached_books", key.values)]
+
+    def attached_to(self, owner: str, name: str) -> set[int]:
+        """The stories that have a book attached."""
+        return {story for (story,) in self._session.rows("book_attached_to", {"owner": owner, "name": name})}
 
     def whole(self, key: StoryKey) -> Iterator[list[Row]]:
         """For copying: place, name, text and time of each book that the story has attached, one at a time."""

@@ -99,7 +99,7 @@ class CoverTable:
         self._session.many("delete_cover_of", ((version, key.owner) for version in versions))
 
     def loosen(self, key: StoryKey, versions: Iterable[int]) -> None:
-        """These are firm no more."""
+        """Make versions provisional wherever they are valid: a better one may stand in their place."""
         self._session.many("loosen_cover", ((version, key.owner) for version in versions))
 
     def _place_version(

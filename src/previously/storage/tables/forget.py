@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from dataclasses import replace
 
+from previously.core.continuation import LINK, parse_continuation
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
+from previously.core.fact_book import parse_shared, render_shared
 from previously.core.messages import Message, Role, Text
 from previously.core.versions import Status
+from previously.storage.tables.books import BookTable
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.damage import expect_row, mark_decoder
 from previously.storage.tables.index_state import forget_entries
@@ -21,27 +25,9 @@ from previously.storage.tables.records import Forgotten, StoryKey, Traces
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 
-TABLES_OF_A_STORY = (
-    "cover",
-    "path",
-    "line",
-    "node",
-    "entry",
-    "version",
-    "mark",
-    "move",
-    "receipt",
-    "lease",
-    "recipe",
-    "epoch",
-    "answer",
-    "recall_state",
-    "recall_posting",
-    "recall_fact",
-    "recall_vector",
-    "recall_speaker",
-    "story_book",
-    "branch",
+TABLES_OF_A_STORY = tuple(
+    "cover path line node entry version mark move receipt lease recipe epoch answer recall_state recall_posting "
+    "recall_fact recall_vector recall_speaker story_book branch".split()
 )
 
 
@@ -55,6 +41,7 @@ class MessageEraser:
 
     def __init__(self, session: Session, lines: Lines, cover: CoverTable) -> None:
         self._session = session
+        self._books = BookTable(session)
         self._lines = lines
         self._cover = cover
 
@@ -127,6 +114,7 @@ class MessageEraser:
         forget_entries(self._session, key, own)
         for table in ("recipe", "epoch", "answer"):  # these may hold it, word for word or retold
             self._session.run(f"delete_story_{table}", key.values)
+        self._forget_elsewhere(key)
         return Forgotten(len(own), len(versions))
 
     def _read_nodes_from(self, key: StoryKey, entries: Collection[int]) -> list[Row]:
@@ -134,10 +122,44 @@ class MessageEraser:
         return self._session.rows("nodes_from", {"entries": json.dumps(sorted(entries)), **key.values})
 
     def story(self, key: StoryKey) -> None:
-        """Destroy all rows of a story."""
+        """Destroy all rows of a story, and what views of other stories hold of it."""
+        self._forget_elsewhere(key)
         for table in TABLES_OF_A_STORY:
             self._session.run(f"delete_story_{table}", key.values)
         self._session.run("delete_story", key.values)
+
+    def continuing(self, key: StoryKey) -> set[int]:
+        """The stories that continue a story, and those that continue these."""
+        links = {story: link.link for story, text in self._session.rows("continuations", key.values)
+                 if (link := parse_continuation(text))}  # fmt: skip
+        found, to_follow = set[int](), [key.story]
+        while to_follow:
+            (header,) = self._session.one("header", {"story": to_follow.pop(), "owner": key.owner}) or ("{}",)
+            word = json.loads(header).get(LINK)
+            fresh = {story for story, link in links.items() if word and link == word} - found
+            found |= fresh
+            to_follow += fresh
+        return found
+
+    def _forget_elsewhere(self, key: StoryKey) -> None:
+        """Destroy what shared memories have kept from this story, and the views and answers that may show what it
+        says: those of the stories that continue it, or read the same shared memory."""
+        readers = self.continuing(key)
+        (header,) = self._session.one("header", key.values) or ("{}",)
+        link, own = json.loads(header).get(LINK), set(self._books.attached(key))
+        for info in self._books.all(key.owner):
+            book = self._books.get(key.owner, info.name)
+            memory = parse_shared(book.body, book.name) if book else None
+            if memory is None or book is None:
+                continue
+            left = memory.forget(link) if link else memory
+            if left != memory:
+                self._books.keep(key.owner, replace(book, body=render_shared(left)))
+            if left != memory or (memory.learns and memory.name in own):
+                readers |= self._books.attached_to(key.owner, info.name)
+        for story in sorted(readers - {key.story}):
+            for table in ("recipe", "epoch", "answer"):
+                self._session.run(f"delete_story_{table}", {"story": story, "owner": key.owner})
 
     def _is_standing(self, key: StoryKey, entry: int) -> bool:
         for _, _, _, messages, line in self._session.rows("branch_rows", key.values):
@@ -146,9 +168,11 @@ class MessageEraser:
         return False
 
     def _empty(self, key: StoryKey, entry: int) -> Message:
-        return _emptied(expect_row(self._session.one("entry_role", {"entry": entry, **key.values}), f"entry {entry}"))
+        return _make_emptied(
+            expect_row(self._session.one("entry_role", {"entry": entry, **key.values}), f"entry {entry}")
+        )
 
 
 @mark_decoder("a message")
-def _emptied(row: Row) -> Message:
+def _make_emptied(row: Row) -> Message:
     return make_empty(Role(row[0]))

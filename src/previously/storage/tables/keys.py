@@ -16,7 +16,7 @@ from previously.storage.tables.session import Session
 
 
 class KeyTable:
-    """Keeps who may ask."""
+    """Reads and writes the keys by which callers are let in."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -43,7 +43,7 @@ class KeyTable:
         return key
 
     def owner_of(self, key_hash: bytes) -> str | None:
-        """Whose key has that hash."""
+        """Return the owner of the key that has this hash; None if there is none."""
         row = self._session.one("owner_of_access_key", {"hash": key_hash})
         return str(row[0]) if row else None
 

@@ -66,10 +66,7 @@ class MarkTable:
         self._session.many("retire_mark", ((one, branch.id, key.owner) for one in retires))
         newest = self._session.one("newest_version_id", key.values)
         new = self._insert(
-            key,
-            branch.id,
-            replace(mark, after=newest[0] if newest else 0, behind=row[0] if row else 0),
-            retired_by=0,
+            key, branch.id, replace(mark, after=newest[0] if newest else 0, behind=row[0] if row else 0), retired_by=0
         )
         self._session.many("set_retired_by", ((new.id, one, key.owner) for one in retires))
         return new

@@ -17,7 +17,7 @@ from previously.core.digests import ROOT_HASH, node_hash
 from previously.core.errors import BadInput, HeadMoved, StoreProblem
 from previously.core.marks import MarkPlace
 from previously.core.messages import Attributes, Draft
-from previously.core.path import Put, Reuse, Splices, check_splices, measure_length
+from previously.core.path import Put, Reuse, Splice, Splices, check_splices, measure_length
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.damage import expect_row
 from previously.storage.tables.index_state import change_attributes
@@ -86,22 +86,39 @@ class PathWriter:
                     line = self.new_line(key, line, start)
             self._write(key, line, tip, steps)
         else:
-            tip, end = self._find_tip(key, branch, start), self._find_tip(key, branch, branch.messages).hash
-            line = self.new_line(key, line, start, begun_at=at)
             steps_to_go = self._plan_steps(key, branch, script, start)
-            while batch := list(islice(steps_to_go, ROWS_PER_STAGE)):
-                self._expect_line(key, line)
-                self._write(key, line, tip, batch)
-                yield
-                self._expect(key, branch)
-            self._expect_line(key, line)
-            if self._find_tip(key, branch, branch.messages).hash != end:
-                raise HeadMoved("Something on this path has been forgotten meanwhile.")
-            # Memory may have been made meanwhile, by another process, and not have found a line that no branch shows.
-            self._cover.inherit(key, branch.line, line, self._lines.owner_of(key, branch.line, start - 1), start)
-            self._session.run("publish_line", {"line": line, "owner": key.owner})
+            line, tip = yield from self._write_in_stages(key, branch, start, steps_to_go, at)
         self._publish(key, branch, line, tip, script, start, at, receipt)
         return BranchInfo(branch.name, tip.node, tip.depth)
+
+    def extend(
+        self, key: StoryKey, branch: BranchRow, drafts: Iterator[Draft], at: str
+    ) -> Generator[None, None, BranchInfo]:
+        """Put messages at the end of the branch as they are read, and publish when all are there. If reading them
+        fails, what was kept of them is garbage."""
+        start = branch.messages
+        line, tip = yield from self._write_in_stages(key, branch, start, map(Put, drafts), at)
+        self._publish(key, branch, line, tip, [Splice(start, 0, ())], start, at, None)
+        return BranchInfo(branch.name, tip.node, tip.depth)
+
+    def _write_in_stages(
+        self, key: StoryKey, branch: BranchRow, start: int, steps: Iterator[Kept | Put | Reuse], at: str
+    ) -> Generator[None, None, tuple[int, _Tip]]:
+        """Write steps on a new line that no branch shows yet, and publish it; return it and where it ends."""
+        tip, end = self._find_tip(key, branch, start), self._find_tip(key, branch, branch.messages).hash
+        line = self.new_line(key, branch.line, start, begun_at=at)
+        while batch := list(islice(steps, ROWS_PER_STAGE)):
+            self._expect_line(key, line)
+            self._write(key, line, tip, batch)
+            yield
+            self._expect(key, branch)
+        self._expect_line(key, line)
+        if self._find_tip(key, branch, branch.messages).hash != end:
+            raise HeadMoved("Something on this path has been forgotten meanwhile.")
+        # Memory may have been made meanwhile, by another process, and not have found a line that no branch shows.
+        self._cover.inherit(key, branch.line, line, self._lines.owner_of(key, branch.line, start - 1), start)
+        self._session.run("publish_line", {"line": line, "owner": key.owner})
+        return line, tip
 
     def fork(self, key: StoryKey, source: BranchRow, name: str, length: int, at: str) -> BranchInfo:
         """A new branch on a line of its own, with the marks up to its fork."""

@@ -17,6 +17,7 @@ from previously.core.align import KnownEntry
 from previously.core.messages import Entry
 from previously.core.path import OnPath
 from previously.core.recent_values import RecentValues
+from previously.core.tree import TreeNode
 from previously.storage.tables.damage import Damaged, expect_row
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.rows import read_entry, read_known
@@ -124,9 +125,10 @@ class PathReader:
             raise Damaged(f"the path of branch {branch.name!r}", f"does not have each of messages {first} to {last}")
         return messages
 
-    def known(self, key: StoryKey, branch: BranchRow) -> list[KnownEntry]:
-        """The whole path as alignment needs it."""
-        return [read_known(row) for row in self._lines.rows(key, "path_known", branch.line, 0, branch.messages - 1)]
+    def known(self, key: StoryKey, branch: BranchRow, first: int = 0, last: int | None = None) -> list[KnownEntry]:
+        """The path from first to last, or all of it, as alignment needs it."""
+        end = branch.messages - 1 if last is None else min(last, branch.messages - 1)
+        return [read_known(row) for row in self._lines.rows(key, "path_known", branch.line, first, end)]
 
     def siblings(self, key: StoryKey, branch: BranchRow, position: int) -> list[OnPath]:
         """All that ever stood at a position after the same messages, the oldest first."""
@@ -134,9 +136,13 @@ class PathReader:
         values = {**key.values, "parent": parent}
         return [_read_on_path(row) for row in self._session.rows("node_siblings", values)]
 
+    def tree(self, key: StoryKey, most: int) -> list[TreeNode]:
+        """Every node of a story, the oldest first, with at most so many characters of its words."""
+        return [TreeNode(*row) for row in self._session.rows("story_tree", {**key.values, "most": most})]
+
     def beside(self, key: StoryKey, entries: Iterable[Entry]) -> dict[int, list[Entry]]:
         """Return the swipes of these entries, by entry: what was put at the same place after the same messages, at
-        first, and is no earlier form of it. The oldest first."""
+        first, is said by the same role, and is no earlier form of it. The oldest first."""
         origins = self._find_origins(key)
         crowds: dict[int, int] = Counter(parent for _, parent in origins.values())
         found: dict[int, list[Entry]] = {}
@@ -151,7 +157,11 @@ class PathReader:
                 here = self._read_put_at(key, parent)
                 replaced = {sibling.replaces for sibling in here.values()} | earlier
                 others = [
-                    here[ident] for ident in sorted(here) if ident not in replaced and origins[ident][1] == parent
+                    here[ident]
+                    for ident in sorted(here)
+                    if ident not in replaced
+                    and origins[ident][1] == parent
+                    and here[ident].message.role is entry.message.role
                 ]
                 if others:
                     found[entry.id] = others

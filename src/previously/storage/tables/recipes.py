@@ -10,7 +10,7 @@ from previously.storage.tables.session import Session
 
 
 class RecipeTable:
-    """Keeps how views were made."""
+    """Reads and writes recipes: what is kept to make a view again."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -50,6 +50,33 @@ class StoryInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class StoryStamp:
+    """Numbers that are others after every change to a story."""
+
+    story: int
+    name: str
+    branch: str
+    head: int
+    messages: int
+    moves: int
+    versions: int
+    marks: int
+    retired: int
+    books: int
+    settings: str
+
+    @property
+    def path(self) -> tuple[int | str, ...]:
+        """Return the part that is of its messages."""
+        return self.branch, self.head, self.messages, self.moves
+
+    @property
+    def memory(self) -> tuple[int, ...]:
+        """Return the part that is of its memory, by folds and by hand."""
+        return self.versions, self.marks, self.retired, self.books
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """A branch's head went from one node to another."""
 

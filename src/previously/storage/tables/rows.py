@@ -51,7 +51,7 @@ def write_entry(entry: int, owner: str, story: int, draft: Draft, replaces: int 
         entry,
         owner,
         story,
-        message.role.value,
+        message.role._value_,  # `value` is looked up by a function in Python
         message.speaker,
         text,
         parts,
@@ -64,13 +64,13 @@ def write_entry(entry: int, owner: str, story: int, draft: Draft, replaces: int 
 
 
 def write_attributes(attributes: Attributes) -> tuple[str | None, str | None, str | None, int]:
-    """at, source_id, extra, hidden."""
+    """Return the columns `at`, `source_id`, `extra` and `hidden`."""
     extra = _write_json(dict(attributes.extra)) if attributes.extra else None
     return attributes.at, attributes.source_id, extra, int(attributes.hidden)
 
 
 def read_attributes(at: str | None, source_id: str | None, extra: str | None, hidden: int) -> Attributes:
-    """The attributes those columns hold."""
+    """Return the attributes that those four columns hold."""
     if at is None and source_id is None and extra is None and not hidden:
         return NO_ATTRIBUTES
     return Attributes(at, source_id, json.loads(extra) if extra else {}, bool(hidden))
@@ -200,8 +200,7 @@ def _read_part(item: dict[str, str]) -> Part:
     return _PARTS[item.pop("kind")](**item)
 
 
-def _write_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _read_texts(listed: str) -> tuple[str, ...]:

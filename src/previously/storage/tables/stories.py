@@ -13,7 +13,7 @@ from typing import Any
 
 from previously.core.digests import ROOT_HASH
 from previously.core.errors import BadInput, StoryGone, UnknownBranch
-from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
+from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey, StoryStamp
 from previously.storage.tables.session import Row, Session
 
 
@@ -131,6 +131,17 @@ class StoryTable:
         """Return the time at which a head last moved, by story."""
         rows = self._session.rows("last_changes", {"owner": owner})
         return {story: at for story, at in rows if at is not None}
+
+    def stamps(self, owner: str) -> list[StoryStamp]:
+        """Return the stamp of each of the owner's stories, by name."""
+        return [StoryStamp(*row) for row in self._session.rows("story_stamps", {"owner": owner})]
+
+    def stamp(self, key: StoryKey) -> StoryStamp:
+        """Return the stamp of a story."""
+        row = self._session.one("story_stamp", key.values)
+        if row is None:
+            raise StoryGone
+        return StoryStamp(*row)
 
     def has_receipt(self, key: StoryKey, receipt: str) -> bool:
         """Return whether a change with this receipt was made."""

@@ -179,6 +179,11 @@ class VersionTable:
         assert row is not None, "a sum is always there"
         return Cost(*row)
 
+    def spent_by_story(self, owner: str) -> dict[int, tuple[int, Cost]]:
+        """Return how many versions each of the owner's stories has, and what they cost together."""
+        rows = self._session.rows("spent_by_story", {"owner": owner})
+        return {story: (count, Cost(*cost)) for story, count, *cost in rows}
+
     def _find_built_on(self, key: StoryKey, version: int) -> list[int]:
         """A version of the story and all that is built on it, earlier ones first."""
         rows = self._session.rows("built_on", {"version": version, **key.values})

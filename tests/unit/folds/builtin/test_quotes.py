@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.messages import Image, Message, Role, ToolCall, message
 from previously.core.quote_lines import PROMISES, parse_line, renumber
 from previously.core.scripts import count_words
-from previously.folds.builtin.quotes import MOST_PROMISES, is_promise, quote, quote_whole
+from previously.folds.builtin.quotes import quote, quote_whole
 from previously.folds.summary import compact_summary
 from tests.quotations import faults
 
@@ -56,34 +55,10 @@ def test_no_stretch_is_empty() -> None:
     assert all(any(first <= number < first + 54 for number in numbers) for first in range(0, 160, 54))
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "I promise to bring it back.",
-        "She owes him nine pence.",
-        "Ich verspreche es dir.",
-        "Er schuldet mir zwölf Mark.",
-        "Je te le promets.",
-        "Te juro que volveré.",
-        "Я обещаю вернуть лодку.",
-        "必ず返すと約束する。",
-    ],
-)
-def test_promises_and_debts_stand_under_their_heading(sentence: str) -> None:
-    assert is_promise(sentence)
-    text = quote("", (message("user", sentence, speaker="Wren"), *SALT[:1]), 3, 60)
-    assert text.endswith(f"{PROMISES}\n#3 Wren: “{sentence}”")
-    assert text.count(sentence) == 1
-
-
-def test_a_promise_stays_when_nobody_speaks_of_it_again_and_the_newest_dozen_are_kept() -> None:
-    text = quote("", [message("user", "I promise Jory the boat.", speaker="Ketta")], 0, 300)
-    text = quote(text, [message("user", "Jory has the boat now, I gave it to him.", speaker="Ketta")], 1, 300)
-    assert f"{PROMISES}\n#0 Ketta: “I promise Jory the boat.”" in text
-    many = [message("user", f"I owe you {at} marks.") for at in range(30)]
-    listed = quote(text, many, 2, 600).partition(PROMISES)[2].strip().split("\n")
-    assert len(listed) == MOST_PROMISES
-    assert listed[-1] == "#31 User: “I owe you 29 marks.”"
+def test_nothing_is_said_to_be_a_promise() -> None:
+    said = ("Do you promise me the boat, Jory?", "I can't promise Harl the 41 sacks.", "I promise Ketta the oilcloth.")
+    text = quote("", [message("user", one, speaker="Wren") for one in said], 3, 60)
+    assert text.split("\n") == [f"#{at} Wren: “{one}”" for at, one in enumerate(said, 3)]
 
 
 def test_a_line_of_an_earlier_text_stays_whole_or_goes() -> None:
@@ -95,16 +70,17 @@ def test_a_line_of_an_earlier_text_stays_whole_or_goes() -> None:
     assert set(kept.split("\n")) <= {*first.split("\n"), *second.split("\n")}
 
 
-def test_one_texts_promises_do_not_go_on_in_the_next() -> None:
-    first = f"#1 Ketta: “The tide turns at nine.”\n{PROMISES}\n#2 Ketta: “I promise Jory the boat.”"
+def test_a_heading_of_an_earlier_version_is_read_over() -> None:
+    listed = "#1 Ketta: “I owe Jory.”\n#2 Ketta: “I promise Jory the boat.”"
+    first = f"#1 Ketta: “The tide turns at nine.”\n{PROMISES}\n{listed}"
     second = f"#5 Harl: “Forty-one sacks came in.”\n{PROMISES}\n#6 Harl: “I owe Ketta nine pence.”"
     assert quote_whole([first, second], 100).split("\n") == [
         "#1 Ketta: “The tide turns at nine.”",
-        "#5 Harl: “Forty-one sacks came in.”",
-        PROMISES,
         "#2 Ketta: “I promise Jory the boat.”",
+        "#5 Harl: “Forty-one sacks came in.”",
         "#6 Harl: “I owe Ketta nine pence.”",
     ]
+    assert PROMISES not in quote(first, [message("user", "Boat 7 came in.")], 3, 100)
 
 
 def test_a_page_wrapped_by_hand_is_quoted_by_whole_sentences() -> None:

@@ -6,6 +6,26 @@ SELECT s.id, s.name, s.budget_tokens, b.name, b.head, b.messages,
 FROM story s JOIN branch b ON b.id = s.active
 WHERE s.owner = :owner AND s.name = :name
 
+-- name: story_stamps
+SELECT s.id, s.name, b.name, b.head, b.messages,
+       (SELECT coalesce(max(m.id), 0) FROM move m WHERE m.story = s.id),
+       (SELECT coalesce(max(v.id), 0) FROM version v WHERE v.story = s.id),
+       (SELECT coalesce(max(k.id), 0) FROM mark k WHERE k.story = s.id),
+       (SELECT coalesce(sum(k.retired_by), 0) FROM mark k WHERE k.story = s.id),
+       (SELECT count(*) FROM story_book a WHERE a.story = s.id), s.settings
+FROM story s JOIN branch b ON b.id = s.active
+WHERE s.owner = :owner ORDER BY s.name
+
+-- name: story_stamp
+SELECT s.id, s.name, b.name, b.head, b.messages,
+       (SELECT coalesce(max(m.id), 0) FROM move m WHERE m.story = s.id),
+       (SELECT coalesce(max(v.id), 0) FROM version v WHERE v.story = s.id),
+       (SELECT coalesce(max(k.id), 0) FROM mark k WHERE k.story = s.id),
+       (SELECT coalesce(sum(k.retired_by), 0) FROM mark k WHERE k.story = s.id),
+       (SELECT count(*) FROM story_book a WHERE a.story = s.id), s.settings
+FROM story s JOIN branch b ON b.id = s.active
+WHERE s.id = :story AND s.owner = :owner
+
 -- name: stories_known_by
 SELECT name, header FROM story WHERE owner = :owner AND instr(header, :part) > 0 ORDER BY id
 
@@ -48,6 +68,9 @@ SELECT 1 FROM story_book WHERE story = :story AND name = :name AND owner = :owne
 
 -- name: detach_book
 DELETE FROM story_book WHERE story = :story AND name = :name AND owner = :owner
+
+-- name: book_attached_to
+SELECT story FROM story_book WHERE owner = :owner AND name = :name
 
 -- name: detach_book_everywhere
 DELETE FROM story_book WHERE owner = :owner AND name = :name
@@ -187,6 +210,12 @@ WHERE a.value ->> 3 = 0 OR EXISTS (SELECT 1 FROM mark WHERE branch = :branch AND
 -- name: spent
 SELECT coalesce(sum(calls), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0)
 FROM version WHERE owner = :owner AND at >= :since AND calls > 0
+
+-- name: spent_by_story
+SELECT story, count(*), coalesce(sum(CASE WHEN calls > 0 THEN calls END), 0),
+       coalesce(sum(CASE WHEN calls > 0 THEN input_tokens END), 0),
+       coalesce(sum(CASE WHEN calls > 0 THEN output_tokens END), 0)
+FROM version WHERE owner = :owner GROUP BY story
 
 -- name: take_lease
 INSERT INTO lease (owner, story, work, holder, until) VALUES (:owner, :story, :work, :holder, :until)

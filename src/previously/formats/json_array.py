@@ -1,0 +1,98 @@
+"""The values of a large JSON list, one after the other, so that never more than a few of them are held."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from typing import Any
+
+from previously.core.errors import BadInput
+from previously.core.json_values import parse_next
+from previously.core.patterns import lazy_pattern
+
+CHUNK = 1_000_000
+"""Bytes that are read at a time: more than most conversations have, so that few are parsed twice."""
+
+_SPACE = lazy_pattern(r"[ \t\n\r]*")
+
+
+class UnevenList(Exception):
+    """The text is no list, or something is wrong in it: who reads it as a whole can say what."""
+
+
+def split_array(chunks: Iterator[bytes]) -> Iterator[Any]:
+    """Yield the values of the list that these bytes are; `UnevenList` where they are anything else."""
+    window = _Window(chunks)
+    if window.take() != "[":
+        raise UnevenList
+    if window.look() == "]":
+        window.take()
+    else:
+        while True:
+            yield window.parse()
+            mark = window.take()
+            if mark == "]":
+                break
+            if mark != ",":
+                raise UnevenList
+    if window.look():
+        raise UnevenList
+
+
+class _Window:
+    """The part of a text that is being read."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._text = ""
+        self._at = 0
+
+    def look(self) -> str:
+        """Return the next character that is no white space; none at the end."""
+        while True:
+            self._at = _skip_space(self._text, self._at)
+            if self._at < len(self._text) or not self._read_on():
+                return self._text[self._at : self._at + 1]
+
+    def take(self) -> str:
+        """Return the same, and go behind it."""
+        mark = self.look()
+        self._at += 1
+        return mark
+
+    def parse(self) -> Any:
+        """Return the next value, and go behind it."""
+        self.look()
+        while True:
+            try:
+                value, end = parse_next(self._text, self._at)
+            except (BadInput, RecursionError):  # its end may not have been read yet
+                value, end = None, len(self._text)
+            if _skip_space(self._text, end) < len(self._text):  # else a number might go on
+                self._at = end
+                return value
+            if not self._read_on():
+                raise UnevenList
+
+    def _read_on(self) -> bool:
+        """Read at least as much again as is held, so that a long value is not tried too often."""
+        rest = self._text[self._at :]
+        read: list[str] = []
+        size = 0
+        for data in self._chunks:
+            try:
+                read.append(self._decode(data))
+            except UnicodeDecodeError:
+                raise UnevenList from None
+            size += len(data)
+            if size >= len(rest):
+                break
+        self._text, self._at = "".join((rest, *read)), 0
+        return bool(read)
+
+
+def _skip_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    assert found is not None, "it may be empty"
+    return found.end()

@@ -1,0 +1,10 @@
+export type Ref<T> = { current: T };
+export function useState<T>(initial: T | (() => T)): [T, (next: T | ((before: T) => T)) => void];
+export function useEffect(effect: () => void | (() => void), inputs?: readonly unknown[]): void;
+export function useLayoutEffect(effect: () => void | (() => void), inputs?: readonly unknown[]): void;
+export function useMemo<T>(make: () => T, inputs?: readonly unknown[]): T;
+export function useCallback<T extends Function>(callback: T, inputs?: readonly unknown[]): T;
+export function useRef<T>(initial: T): Ref<T>;
+export function useContext<T>(context: { _: T }): T;
+export function useId(): string;
+export function useErrorBoundary(handle?: (error: any) => void): [any, () => void];

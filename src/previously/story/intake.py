@@ -1,0 +1,272 @@
+"""A story from a file: its messages and branches, the books that came with it, and what others remembered of it.
+
+Importing the same file twice changes nothing. A file is the whole conversation, so what it no longer has goes from the
+path; only an opening (a character card) leaves a story that has gone on as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import count
+from typing import Any
+
+from previously.core.deed import Deed, DeedKind
+from previously.core.errors import BadInput
+from previously.core.json_values import clean_json
+from previously.core.messages import Attributes, Draft, message
+from previously.core.path import Span
+from previously.core.scene import NO_MESSAGES, SpanMemory
+from previously.formats.files import DraftStream, SourceBook, StorySource
+from previously.formats.lore_files import has_other_entries
+from previously.recognition.choose_story import BOOKS, parse_header
+from previously.runtime.clock import time_at
+from previously.runtime.note_deed import add_deed
+from previously.runtime.story_moment import StoryMoment
+from previously.storage.store import MAIN
+from previously.storage.tables import Tables
+from previously.storage.tables.books import Book
+from previously.story.access import StoryAccess
+from previously.story.follow_stream import follow_stream
+from previously.story.memory_intake import NO_MEMORIES, MemoryIntake, find_scene, take_in_memories
+from previously.story.transcript import Changes, Transcript
+
+SCENE_MEMORY = "scene_memory"
+"""The key in `extra` of a message that a scene memory brought along."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookIntake:
+    """A book that came with a file."""
+
+    name: str
+    entries: int
+    status: str
+    """`added`, `updated`, `unchanged`, or `kept`: a person has changed it since, so it stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """The changes that a file made, or would make."""
+
+    changes: Changes
+    branches: tuple[str, ...] = ()
+    books: tuple[BookIntake, ...] = ()
+    memories: MemoryIntake = NO_MEMORIES
+
+
+class StoryIntake:
+    """Takes files into one story."""
+
+    def __init__(self, access: StoryAccess, name: str, transcript: Transcript) -> None:
+        self._access = access
+        self._name = name
+        self._transcript = transcript
+
+    async def take_in(self, source: StorySource) -> Intake:
+        """Bring the story to what a file holds (see `read_story`); only what differs changes.
+
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from previously import BlockingMemory, read_story
+        >>> with TemporaryDirectory() as folder, BlockingMemory(":memory:") as memory:
+        ...     file = Path(folder) / "ferry.txt"
+        ...     _ = file.write_text("Wren: Is the ferry in?\\n\\nOdalys: Not yet.")
+        ...     memory.story("ferry").take_in(read_story(file)).changes.added
+        2
+        """
+        placed = await self._place_memories(source.memories)
+        if source.stream is not None:
+            changes = await self._follow_stream(source.stream, source.header)
+            placed += [(memory, None) for memory in source.stream.memories]
+        else:
+            changes = await self._follow(source)
+        if any(draft for _, draft in placed):
+            added = [draft for _, draft in placed if draft]
+            await self._transcript.add_drafts(added, undoable=True)
+            changes = replace(changes, added=changes.added + len(added))
+        books = await self._take_in_books(source, alone=not (changes.added or changes.updated or changes.removed))
+        memories = NO_MEMORIES
+        if placed:
+            given = [memory for memory, _ in placed]
+            memories = await self._access.change(lambda change: take_in_memories(change, given))
+        return Intake(changes, tuple(branch.name for branch in source.branches), books, memories)
+
+    async def _place_memories(self, memories: Sequence[SpanMemory]) -> list[tuple[SpanMemory, Draft | None]]:
+        """Return memories with the messages they are about. In a story that is made of scene memories alone, one that
+        names none brings its own message: its summary."""
+        if all(memory.first != NO_MESSAGES for memory in memories):
+            return [(memory, None) for memory in memories]
+
+        def read(moment: StoryMoment) -> tuple[list[Span | None], int]:
+            snapshot = moment.snapshot
+            spans = [find_scene(snapshot, memory.scene) if memory.scene else None for memory in memories]
+            path = snapshot.path(0, snapshot.messages - 1) if None in spans and snapshot.messages else []
+            if any(SCENE_MEMORY not in item.entry.attributes.extra for item in path):
+                raise BadInput(
+                    "A scene memory does not say which messages it is about, and this story has some: name them with "
+                    "--span FIRST-LAST."
+                )
+            return spans, snapshot.messages
+
+        spans, messages = await self._access.read(read)
+        placed: list[tuple[SpanMemory, Draft | None]] = []
+        for memory, span in zip(memories, spans, strict=True):
+            if memory.first != NO_MESSAGES:
+                placed.append((memory, None))
+            elif span:
+                placed.append((replace(memory, first=span.first, last=span.last), None))
+            else:
+                said = Draft(message("assistant", memory.text), Attributes(extra={SCENE_MEMORY: True}))
+                placed.append((replace(memory, first=messages, last=messages), said))
+                messages += 1
+        return placed
+
+    async def preview(self, source: StorySource) -> Intake:
+        """Return the messages that `take_in` would add, change and remove; nothing is written."""
+        source = hold_stream(source)
+        active = (await self._transcript.branch_info()).name
+        beside = _choose_branch(source, active)
+        every = [await self._preview(source, beside)] if source.drafts else []
+        there = {branch.name for branch in await self._transcript.branches()}
+        for branch in source.branches:
+            path = [*source.drafts[: branch.at], *branch.drafts]
+            if branch.name in there:
+                changes = await self._transcript.compare(path, on=branch.name)
+                every.append(replace(changes, unchanged=changes.unchanged - branch.at))
+            else:
+                every.append(Changes(len(branch.drafts), 0, 0, 0))
+        if any(memory.first == NO_MESSAGES for memory in source.memories):
+            added = sum(draft is not None for _, draft in await self._place_memories(source.memories))
+            every.append(Changes(added, 0, 0, 0))
+        return Intake(_add_up(every), tuple(branch.name for branch in source.branches), (), _count_found(source))
+
+    async def _preview(self, source: StorySource, on: str) -> Changes:
+        messages = (await self._transcript.branch_info()).messages
+        if source.opening and messages:
+            return Changes(0, 0, 0, messages)
+        return await self._transcript.compare(source.drafts, on=on)
+
+    async def _follow(self, source: StorySource) -> Changes:
+        branch = await self._transcript.branch_info()
+        if source.opening and branch.messages:
+            return Changes(0, 0, 0, branch.messages)
+        every: list[Changes] = []
+        if source.drafts:
+            beside = _choose_branch(source, branch.name)
+            every.append(await self._transcript.follow(source.drafts, on=beside, undoable=True))
+            for other in source.branches:
+                path = [*source.drafts[: other.at], *other.drafts]
+                changes = await self._transcript.follow_branch(other.name, path, beside=beside, shared=other.at)
+                every.append(replace(changes, unchanged=changes.unchanged - other.at))
+        if source.header:
+            await self._transcript.keep_header(source.header)
+        return _add_up(every)
+
+    async def _follow_stream(self, stream: DraftStream, header: Mapping[str, Any]) -> Changes:
+        branch = (await self._transcript.branch_info()).name
+        changes = await follow_stream(self._access, stream, branch)
+        if changes is None:  # something in the middle differs: that takes all of it
+            changes = await self._transcript.follow(list(stream), on=branch, undoable=True)
+        if header:
+            await self._transcript.keep_header(header)
+        return replace(changes, replaced_characters=stream.replaced)
+
+    async def _take_in_books(self, source: StorySource, *, alone: bool) -> tuple[BookIntake, ...]:
+        """Keep the books of a file; where they came `alone`, attaching them is a deed of its own, else part of the
+        import."""
+        if not source.books:
+            return ()
+        key = self._access.key
+
+        def write(tables: Tables) -> tuple[BookIntake, ...]:
+            header = parse_header(tables.stories.kept(key, "header"))
+            told = header.get(BOOKS)
+            digests: dict[str, Any] = dict(told) if isinstance(told, Mapping) else {}
+            books = tuple(self._take_in_book(tables, book, digests, alone=alone) for book in source.books)
+            header[BOOKS] = digests
+            tables.stories.keep(key, "header", json.dumps(header, ensure_ascii=False))
+            return books
+
+        return await self._access.store.write(key, write)
+
+    def _take_in_book(self, tables: Tables, given: SourceBook, digests: dict[str, Any], *, alone: bool) -> BookIntake:
+        """Keep a book under its name, or the next that is free. What a person changed in it since stays."""
+        key, body = self._access.key, json.dumps(clean_json(given.given)[0], ensure_ascii=False)
+        entries, new = _count_entries(given.given), _digest(body)
+        wanted, attaches = given.name or self._name, has_other_entries(given.given) or not given.name
+        attached = tables.books.attached(key)
+        for number in count(1):
+            name = wanted if number == 1 else f"{wanted} ({number})"
+            there = tables.books.get(key.owner, name)
+            mine = digests.get(name)
+            if there and there.body != body and mine is None:
+                continue  # another book of that name
+            status = "added" if there is None else "unchanged" if there.body == body else "updated"
+            if there and status == "updated" and (mine == new or _digest(there.body) != mine):
+                return BookIntake(name, entries, "kept")
+            if status != "unchanged":
+                tables.books.keep(key.owner, Book(name, body, time_at()))
+            if attaches and name not in attached and mine is None:
+                tables.books.attach(key, name)
+                if alone:
+                    add_deed(tables, key, Deed(DeedKind.ATTACHED, what=name))
+                status = "added" if status == "unchanged" else status
+            digests[name] = new
+            return BookIntake(name, entries, status)
+        raise AssertionError("there is no end of names")
+
+
+def list_stories(named: str | None, file: str, source: StorySource) -> Iterator[tuple[str, StorySource]]:
+    """Yield the conversations of a file, each with the name of its story: the one that a person gave, or the file's.
+    A conversation among many has its own name behind it; alone, it is called what a person called it."""
+    story = named or (f"{file} {source.title}" if source.title else file)
+    if source.drafts or source.stream or not (source.others or source.stories):
+        yield story, source
+    for other in source.stories or source.others:
+        yield f"{story} {other.name}", other.source
+
+
+def hold_stream(source: StorySource) -> StorySource:
+    """Return the source with all its messages in memory."""
+    if source.stream is None:
+        return source
+    drafts = list(source.stream)
+    memories = (*source.memories, *source.stream.memories)
+    return replace(source, drafts=drafts, memories=memories, stream=None)
+
+
+def preview_new(source: StorySource) -> Intake:
+    """Return what a file would add as a story that is not there yet."""
+    if source.stream is not None:
+        added = sum(1 for _ in source.stream)
+        return Intake(Changes(added, 0, 0, 0), (), (), MemoryIntake(found=len(source.stream.memories)))
+    added = len(source.drafts) + sum(len(branch.drafts) for branch in source.branches)
+    added += sum(memory.first == NO_MESSAGES for memory in source.memories)
+    return Intake(Changes(added, 0, 0, 0), tuple(branch.name for branch in source.branches), (), _count_found(source))
+
+
+def _count_found(source: StorySource) -> MemoryIntake:
+    return MemoryIntake(found=len(source.memories))
+
+
+def _choose_branch(source: StorySource, active: str) -> str:
+    """Return the branch that follows the file: the active one, unless the file itself has a branch of that name."""
+    return MAIN if active in [branch.name for branch in source.branches] else active
+
+
+def _add_up(every: list[Changes]) -> Changes:
+    fields = ("added", "updated", "removed", "unchanged", "replaced_characters")
+    return Changes(*(sum(getattr(changes, field) for changes in every) for field in fields))
+
+
+def _digest(body: str) -> str:
+    return blake2b(body.encode(), digest_size=16).hexdigest()
+
+
+def _count_entries(book: object) -> int:
+    from previously.lore.books import parse_book
+
+    return len(parse_book(book, "book").entries)

@@ -1,0 +1,418 @@
+"""`previously import`: cards, books, memories, directories and dry runs, through the command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from previously.story.transcript import Transcript
+from tests.end_to_end.cli.running import Cli
+
+CARD = {
+    "spec": "chara_card_v2",
+    "data": {
+        "name": "Sera",
+        "first_mes": "Hello, {{user}}.",
+        "alternate_greetings": ["Hi, {{user}}."],
+        "character_book": {"entries": [{"keys": ["glade"], "content": "A glade.", "enabled": True}]},
+    },
+}
+
+
+def write(path: Path, value: object) -> Path:
+    path.write_text(json.dumps(value), "utf-8")
+    return path
+
+
+def test_a_card_opens_a_story_with_its_book(cli: Cli, tmp_path: Path) -> None:
+    file = write(tmp_path / "sera.json", CARD)
+    first = cli("import", file, "--user", "Ada", "--json").json
+    assert (first["story"], first["added"], first["format"]) == ("sera", 1, "card")
+    assert first["books"] == [{"book": "sera", "entries": 1, "status": "added"}]
+    assert cli.texts("sera") == ["Hello, Ada."]
+    assert [entry["name"] for entry in cli("lore", "list", "sera", "--json").json["entries"]] == ["glade"]
+    again = cli("import", file, "--user", "Ada", "--json").json
+    assert (again["added"], again["unchanged"], again["books"][0]["status"]) == (0, 1, "unchanged")
+
+
+def test_a_story_that_has_gone_on_is_not_opened_again(cli: Cli, tmp_path: Path) -> None:
+    file = write(tmp_path / "sera.json", CARD)
+    cli("import", file)
+    cli("add", "sera", "--role", "user", "--text", "Who are you?")
+    again = cli("import", file, "--json")
+    assert again.json["unchanged"] == 2
+    assert "sera has messages already: a card opens a story" in again.err
+    assert cli.texts("sera") == ["Hello, User.", "Who are you?"]
+
+
+def test_a_book_of_the_same_name_that_is_somebody_elses_stays(cli: Cli, tmp_path: Path) -> None:
+    mine = [{"name": "Grim", "type": "character", "keywords": ["Grim"], "content": "A barkeeper."}]
+    cli("books", "add", write(tmp_path / "sera.json", mine))
+    card = cli("import", write(tmp_path / "card.json", CARD), "--story", "sera", "--json").json
+    assert card["books"][0]["book"] == "sera (2)"
+    assert len(cli("books", "list", "--json").json["books"]) == 2
+
+
+@pytest.mark.parametrize(
+    "book",
+    [
+        {"type": "risu", "ver": 1, "data": [{"key": "mill", "comment": "Mill", "content": "It burned."}]},
+        {"spec": "lorebook_v3", "data": {"entries": [{"keys": ["mill"], "name": "Mill", "content": "It burned."}]}},
+        [{"name": "Mill", "type": "location", "keywords": ["mill"], "content": "It burned."}],
+    ],
+    ids=["risu", "lorebook_v3", "plain"],
+)
+def test_a_book_of_any_form_is_attached_to_the_story_it_comes_into(cli: Cli, tmp_path: Path, book: object) -> None:
+    cli("add", "tale", "--role", "user", "--text", "What of the mill?")
+    cli("import", write(tmp_path / "world.json", book), "--story", "tale")
+    assert [entry["name"] for entry in cli("lore", "list", "tale", "--json").json["entries"]] == ["Mill"]
+
+
+def test_a_book_that_was_changed_since_stays(cli: Cli, tmp_path: Path) -> None:
+    file = write(tmp_path / "sera.json", CARD)
+    cli("import", file)
+    mine = [{"name": "Glade", "type": "location", "keywords": ["glade"], "content": "Mine."}]
+    cli("books", "add", write(tmp_path / "mine.json", mine), "--book", "sera")
+    ran = cli("import", file, "--json")
+    assert ran.json["books"][0]["status"] == "kept"
+    assert "was changed since" in ran.err
+    assert cli("books", "show", "sera", "--json").json["entries"][0]["content"] == "Mine."
+
+
+def test_a_dry_run_writes_nothing(cli: Cli, jsonl: Callable[..., Path], tmp_path: Path) -> None:
+    lines = [{"role": "user", "content": text} for text in ("one", "two", "three")]
+    file = jsonl("tale.jsonl", lines)
+    planned = cli("import", file, "--dry-run", "--json").json
+    assert (planned["added"], planned["dry_run"]) == (3, True)
+    assert cli.stories() == []
+    cli("import", file)
+    jsonl("tale.jsonl", [lines[0], {"role": "user", "content": "two!"}, *lines[2:], *lines[:1]])
+    planned = cli("import", file, "--dry-run", "--json").json
+    done = cli("import", file, "--json").json
+    assert {key: planned[key] for key in done} | {"books": [], "memories": done["memories"]} == done
+    assert "Nothing was written." in cli("import", write(tmp_path / "sera.json", CARD), "--dry-run").err
+    assert cli("books", "list", "--json").json["books"] == []
+
+
+def test_a_directory_is_taken_file_by_file(cli: Cli, tmp_path: Path, jsonl: Callable[..., Path]) -> None:
+    folder = tmp_path / "all"
+    (folder / "deep").mkdir(parents=True)
+    for name in ("a.jsonl", "deep/a.jsonl"):
+        (folder / name).write_text(json.dumps({"role": "user", "content": name}))
+    (folder / "bad.jsonl").write_text('{"role": "king", "content": "x"}')
+    (folder / "picture.jpg").write_bytes(b"x")
+    write(folder / "world.json", {"entries": {"0": {"key": ["mill"], "content": "A mill."}}})
+    ran = cli("import", folder, "--json")
+    assert ran.code == 1
+    assert [Path(one["file"]).name for one in json.loads(ran.out)["failed"]] == ["bad.jsonl"]
+    assert "role" in ran.err
+    assert cli.stories() == ["all a", "deep a"]
+    assert [book["book"] for book in cli("books", "list", "--json").json["books"]] == ["world"]
+
+
+def test_an_empty_directory_is_refused(cli: Cli, tmp_path: Path) -> None:
+    assert "no files to import in this directory" in cli.fails(2, "import", tmp_path)
+
+
+MEMORIES = {
+    "entries": {
+        "0": {"key": [], "comment": "[1] Dawn", "content": "They met at dawn.", "stmemorybooks": True,
+              "STMB_start": 0, "STMB_end": 3},
+        "1": {"key": [], "comment": "[2] Noon", "content": "They ate at noon.", "stmemorybooks": True,
+              "STMB_start": 6, "STMB_end": 9},
+    }
+}  # fmt: skip
+
+
+@pytest.fixture
+def chat(cli: Cli, jsonl: Callable[..., Path]) -> Callable[..., Any]:
+    def make(count: int = 20) -> None:
+        cli("import", jsonl("tale.jsonl", [{"role": "user", "content": f"message {at}"} for at in range(count)]))
+
+    return make
+
+
+def list_chapters(cli: Cli) -> list[tuple[list[int], str, str]]:
+    chapters = cli("show", "tale", "--json").json["chapters"]
+    return [(one["span"], one["title"], one["recap"] or "") for one in chapters]
+
+
+def test_memories_of_memory_books_are_chapters_with_their_words(
+    cli: Cli, chat: Callable[..., None], tmp_path: Path
+) -> None:
+    chat()
+    file = write(tmp_path / "world.json", MEMORIES)
+    first = cli("import", file, "--story", "tale", "--json").json
+    assert first["memories"] == {"found": 2, "added": 2, "updated": 0, "unchanged": 0, "left": []}
+    expected = [([0, 3], "Dawn", "They met at dawn."), ([4, 5], "", ""), ([6, 9], "Noon", "They ate at noon.")]
+    assert list_chapters(cli) == expected
+    seen = "\n".join(one["content"] for one in cli("view", "tale", "--budget", 2000, "--json").json["messages"])
+    assert "They met at dawn." in seen and "They ate at noon." in seen
+    assert cli("import", file, "--story", "tale", "--json").json["memories"]["unchanged"] == 2
+    assert list_chapters(cli) == expected
+    assert cli("verify").code == 0
+
+
+def test_a_summary_of_summarize_is_the_recap_of_a_chapter(cli: Cli, tmp_path: Path) -> None:
+    lines: list[dict[str, Any]] = [
+        {"name": "Sera", "is_user": False, "mes": f"Line {at}.", "extra": {}} for at in range(6)
+    ]
+    lines[3]["extra"]["memory"] = "Sera spoke of rain."
+    file = tmp_path / "tale.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    assert cli("import", file, "--json").json["memories"]["added"] == 1
+    (chapter,) = cli("show", "tale", "--json").json["chapters"]
+    assert (chapter["span"], chapter["recap"], chapter["made_by"]) == ([0, 3], "Sera spoke of rain.", "import")
+    assert cli("import", file, "--json").json["memories"]["unchanged"] == 1
+    out = tmp_path / "out.jsonl"
+    cli("export", "tale", "--to", "sillytavern-chat", "--out", out)
+    assert [json.loads(line)["extra"] for line in out.read_text("utf-8").splitlines()[-6:]] == [
+        line["extra"] for line in lines
+    ]
+    cli("edit", "tale", "chapter:1", "--text", "Mine.")
+    assert cli("show", "tale", "--json").json["chapters"][0]["made_by"] == "person"
+
+
+def test_what_a_person_wrote_wins_over_a_memory(cli: Cli, chat: Callable[..., None], tmp_path: Path) -> None:
+    chat()
+    file = write(tmp_path / "world.json", MEMORIES)
+    cli("import", file, "--story", "tale")
+    cli("edit", "tale", "chapter:1", "--text", "My own words.")
+    changed = json.loads(json.dumps(MEMORIES))
+    for entry in changed["entries"].values():
+        entry["content"] += " More."
+    ran = cli("import", write(file, changed), "--story", "tale", "--json")
+    assert (ran.json["memories"]["updated"], len(ran.json["memories"]["left"])) == (1, 1)
+    assert "a person wrote the recap of that chapter" in ran.err
+    assert [text for _, _, text in list_chapters(cli)] == ["My own words.", "", "They ate at noon. More."]
+
+
+def test_a_memory_without_its_messages_is_left_out_and_named(
+    cli: Cli, chat: Callable[..., None], tmp_path: Path
+) -> None:
+    chat(8)
+    ran = cli("import", write(tmp_path / "world.json", MEMORIES), "--story", "tale")
+    assert "left out a memory of MemoryBooks, messages 6 to 9: the story has no such messages" in ran.err
+    assert list_chapters(cli) == [([0, 3], "Dawn", "They met at dawn.")]
+
+
+@pytest.fixture
+def few_bytes_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of a kilobyte are read as they are taken in, a few messages at a time."""
+    monkeypatch.setattr("previously.formats.detect_format.LARGE", 1_000)
+    monkeypatch.setattr("previously.storage.tables.path_writer.ROWS_PER_STAGE", 7)
+    monkeypatch.setattr("previously.story.follow_stream.COMPARED_AT_ONCE", 5)
+
+
+def make_chat(path: Path, count: int, *, changed: int = -1, broken: int = -1) -> Path:
+    header = {"user_name": "Ada", "character_name": "Sera", "chat_metadata": {"note_prompt": "Rain."}}
+    lines = [json.dumps(header)]
+    for at in range(count):
+        line: dict[str, Any] = {"name": "Sera", "is_user": False, "mes": f"Line {at}{'!' * (at == changed)}"}
+        if at % 4 == 3:
+            line |= {"swipes": [line["mes"], f"Other {at}"], "swipe_id": 0, "swipe_info": [{}, {}]}
+        if at < 3:
+            line["extra"] = {"qvink_memory": {"memory": f"Memory {at}."}}
+        lines.append(json.dumps(line)[: 20 if at == broken else None])
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+@pytest.mark.usefixtures("few_bytes_are_many")
+def test_a_large_chat_comes_in_as_a_small_one_does(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = cli("import", make_chat(tmp_path / "chat.jsonl", 40), "--story", "large", "--json").json
+    with monkeypatch.context() as small_files:
+        small_files.setattr("previously.formats.detect_format.LARGE", 1_000_000)
+        small = cli("import", tmp_path / "chat.jsonl", "--story", "small", "--json").json
+    assert (large["added"], large["memories"]["added"]) == (40, 1)
+    assert large | {"story": ""} == small | {"story": ""}
+    for to in ("sillytavern-chat", "openai"):
+        one, other = (tmp_path / f"{name}.{to}" for name in ("large", "small"))
+        cli("export", "large", "--to", to, "--out", one)
+        cli("export", "small", "--to", to, "--out", other)
+        assert one.read_bytes() == other.read_bytes()
+    assert cli("verify", "--json").json["faults"] == []
+
+
+@pytest.mark.usefixtures("few_bytes_are_many")
+def test_a_large_file_again_adds_only_what_it_has_more(cli: Cli, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.jsonl"
+    cli("import", make_chat(chat, 40))
+    again = cli("import", chat, "--json").json
+    assert (again["added"], again["updated"], again["removed"], again["unchanged"]) == (0, 0, 0, 40)
+    more = cli("import", make_chat(chat, 47), "--json").json
+    assert (more["added"], more["unchanged"]) == (7, 40)
+    edited = cli("import", make_chat(chat, 47, changed=12), "--json").json
+    assert (edited["added"], edited["updated"], edited["removed"], edited["unchanged"]) == (0, 1, 0, 46)
+    fewer = cli("import", make_chat(chat, 30, changed=12), "--json").json
+    assert (fewer["removed"], fewer["unchanged"]) == (17, 30)
+    assert cli.texts("chat") == [f"Line {at}{'!' * (at == 12)}" for at in range(30)]
+
+
+@pytest.mark.usefixtures("few_bytes_are_many")
+@pytest.mark.parametrize("line", ["Ada: Line {}.\n", "Paragraph {}\nof rain.\n\n"], ids=["script", "prose"])
+def test_a_large_text_is_read_as_it_comes(cli: Cli, tmp_path: Path, line: str) -> None:
+    text = tmp_path / "night.txt"
+    text.write_text("".join(map(line.format, range(100))), "utf-8")
+    assert cli("import", text, "--json").json["added"] == 100
+    text.write_text("".join(map(line.format, range(120))), "utf-8")
+    again = cli("import", text, "--json").json
+    assert (again["added"], again["unchanged"]) == (20, 100)
+    assert cli.texts("night")[-1] == ("Line 119." if "Ada" in line else "Paragraph 119\nof rain.")
+
+
+def make_log(path: Path, count: int) -> Path:
+    """A transcript of Claude Code with a call in every third step, and a sub-agent's beside it."""
+    lines: list[dict[str, Any]] = [{"type": "summary", "summary": "Rain"}, {"type": "progress", "uuid": "p"}]
+    for at in range(count):
+        content: Any = f"Line {at}.\0"
+        if at % 3 == 1:
+            content = [{"type": "tool_use", "id": f"t{at}", "name": "Bash", "input": {}}]
+        elif at % 3 == 2:
+            content = [{"type": "tool_result", "tool_use_id": f"t{at - 1}", "content": "ok"}]
+        role = "assistant" if at % 3 == 1 else "user"
+        said = {"role": role, "content": content}
+        lines.append({"type": role, "uuid": f"u{at}", "parentUuid": f"u{at - 1}" if at else "p", "message": said})
+    aside = path.with_suffix("") / "subagents" / "agent-k.jsonl"
+    aside.parent.mkdir(parents=True, exist_ok=True)
+    for file in (path, aside):
+        file.write_text("".join(json.dumps(line | {"sessionId": "s"}) + "\n" for line in lines), "utf-8")
+    return path
+
+
+def make_export(path: Path, count: int) -> Path:
+    said = [{"uuid": f"m{at}", "sender": "human", "text": f"Line {at}."} for at in range(count)]
+    path.write_text(json.dumps([{"uuid": f"c{at}", "name": "Mill", "chat_messages": said} for at in range(3)]), "utf-8")
+    return path
+
+
+@pytest.mark.usefixtures("few_bytes_are_many")
+@pytest.mark.parametrize("make", [make_log, make_export])
+def test_a_large_log_or_export_comes_in_as_a_small_one_does(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path, int], Path]
+) -> None:
+    file = make(tmp_path / "file.jsonl", 40)
+    planned = cli("import", file, "--dry-run", "--json").json["stories"]
+    large = cli("import", file, "--json")
+    again = cli("import", make(file, 48), "--json").json["stories"]
+    texts = {one["story"]: cli.texts(one["story"]) for one in again}
+    assert [one["added"] for one in planned] == [one["added"] for one in large.json["stories"]] == [40] * len(texts)
+    assert [(one["added"], one["unchanged"]) for one in again] == [(8, 40)] * len(texts)
+    for story in texts:
+        cli("forget", story, "--yes")
+    monkeypatch.setattr("previously.formats.detect_format.LARGE", 1_000_000)
+    small = cli("import", make(file, 40), "--json")
+    assert (small.json, small.err) == (large.json, large.err)
+    cli("import", make(file, 48))
+    assert {story: cli.texts(story) for story in texts} == texts
+    assert cli("verify", "--json").json["faults"] == []
+
+
+@pytest.mark.usefixtures("few_bytes_are_many")
+def test_a_large_file_without_messages_takes_nothing_out(cli: Cli, tmp_path: Path) -> None:
+    cli.tell("tale")
+    told = cli.texts("tale")
+    (tmp_path / "blank.txt").write_text("---\ntitle: Rain\n---\n" + "\n" * 2_000, "utf-8")
+    assert "there are no messages in the file" in cli.fails(2, "import", tmp_path / "blank.txt", "--story", "tale")
+    assert cli.texts("tale") == told
+
+
+@pytest.mark.usefixtures("few_bytes_are_many")
+def test_of_a_large_file_with_a_fault_nothing_stays(cli: Cli, tmp_path: Path) -> None:
+    broken = make_chat(tmp_path / "broken.jsonl", 60, broken=50)
+    assert "line 52" in cli("import", broken).err
+    assert cli("stories", "--json").json["stories"] == []
+    sound = make_chat(tmp_path / "sound.jsonl", 40)
+    assert "line 52" in cli("import", sound, broken).err
+    assert cli("stories", "--json").json["stories"] == []
+    cli("import", sound)
+    assert "line 52" in cli("import", broken, "--story", "sound").err
+    assert len(cli.texts("sound")) == 40
+    collected = cli("gc", "--older-than", "0", "--json").json
+    assert (collected["lines"], collected["entries"]) == (0, 0)
+
+
+@pytest.mark.usefixtures("few_bytes_are_many")
+def test_an_import_of_a_large_file_is_undone(cli: Cli, tmp_path: Path) -> None:
+    cli("import", make_chat(tmp_path / "chat.jsonl", 40))
+    cli("import", make_chat(tmp_path / "chat.jsonl", 47))
+    cli("undo", "chat")
+    assert len(cli.texts("chat")) == 40
+    assert cli("import", tmp_path / "chat.jsonl", "--dry-run", "--json").json["added"] == 7
+
+
+def test_an_exported_directory_is_refused(cli: Cli, tmp_path: Path) -> None:
+    cli.tell("tale")
+    cli("export", "tale", "--to", "directory", "--out", tmp_path / "tale.directory")
+    for record in (True, False):
+        if not record:
+            shutil.rmtree(tmp_path / "tale.directory" / ".previously")  # as in a checkout of git
+        assert "`previously apply`" in cli.fails(2, "import", tmp_path / "tale.directory")
+        ran = cli("import", tmp_path)
+        assert (ran.code, "`previously apply`" in ran.err) == (1, True), "of a directory of them, each is named"
+    assert cli.stories() == ["tale"]
+
+
+@pytest.mark.parametrize("story", ["new", "tale"])
+def test_an_interrupted_import_leaves_no_story(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, story: str
+) -> None:
+    async def interrupt(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(30)
+
+    cli.tell("tale")
+    monkeypatch.setattr(Transcript, "follow", interrupt)
+    # Whoever starts the tests in the background of a shell has Ctrl-C ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+    (tmp_path / "more.jsonl").write_text('{"role": "user", "content": "One."}\n', "utf-8")
+    said = cli.fails(130, "import", tmp_path / "more.jsonl", "--story", story)
+    assert said.endswith("nothing was imported." if story == "new" else "or nothing of it; import it again.")
+    assert cli.stories() == ["tale"]
+
+
+def test_a_book_for_a_story_is_told_of(cli: Cli, tmp_path: Path) -> None:
+    cli.tell("tale")
+    entry = {"uid": 0, "key": ["mill"], "comment": "Mill", "content": "It burnt."}
+    (tmp_path / "world.json").write_text(json.dumps({"entries": {"0": entry}}), "utf-8")
+    ran = cli("import", tmp_path / "world.json", "--story", "tale")
+    assert ran.out == "The book world: added, 1 entry, attached to tale.\n"
+    for form in ("world-info", "character-book"):
+        ran = cli("export", "tale", "--to", form, "--out", tmp_path / "out.json")
+        assert "0 entries of the story's own lore." in ran.err
+        assert f"`previously lore export world --to {form}` writes it." in ran.err
+
+
+def test_list_is_stories(cli: Cli) -> None:
+    assert cli.fails(2, "list").endswith("`previously stories` lists the stories.")
+
+
+def export_chat(title: str, ident: str, *texts: str) -> dict[str, Any]:
+    said = [
+        {"uuid": f"{ident}{number}", "sender": ("human", "assistant")[number % 2], "text": text}
+        for number, text in enumerate(texts)
+    ]
+    return {"uuid": ident, "name": title, "chat_messages": said}
+
+
+def test_an_exported_conversation_is_the_same_story_however_many_come_with_it(cli: Cli, tmp_path: Path) -> None:
+    mill = export_chat("The mill", "abcdef12-3", "Who is there?", "Finn.")
+    key = export_chat("The key", "11112222-3", "Where is it?", "Under the stone.")
+    file = tmp_path / "conversations.json"
+    names = "conversations The mill abcdef12", "conversations The key 11112222"
+    assert cli("import", write(file, [mill]), "--json").json["story"] == names[0]
+    other = cli("import", write(file, [key]), "--json").json
+    assert (other["story"], other["added"], other["updated"]) == (names[1], 2, 0)
+    both = cli("import", write(file, [mill, key]), "--json").json["stories"]
+    assert [(one["story"], one["added"], one["unchanged"]) for one in both] == [(name, 0, 2) for name in names]
+    assert cli.texts(names[0]) == ["Who is there?", "Finn."]
+    assert cli("import", write(file, [mill]), "--story", "mill", "--json").json["story"] == "mill"
