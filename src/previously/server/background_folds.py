@@ -205,7 +205,7 @@ async def _announce(story: Story, report: FoldReport) -> None:
     """Say in the log what was folded: an undo takes each of these back."""
     for fold in report.made:
         number = (await story.info()).key.story
-        log.info("Story %d: %s were folded (%s, %s)", number, fold.span, fold.kind.value, fold.made_by)
+        log.info("Story %d: folded %s (%s, %s)", number, fold.span, fold.kind.value, fold.made_by)
 
 
 def _is_stopping() -> bool:

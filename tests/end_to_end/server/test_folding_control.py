@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 WINDOW = 2_000
 PATIENCE_S = 30.0
 LINE = "The ferry to the north island leaves from the third pier at noon, and line {} of the log says who took it. "
-DUE, FOLDED = "a fold is due and waits for //fold", "were folded"
+DUE = "a fold is due and waits for //fold"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -71,7 +72,8 @@ async def test_automatic_folds_are_said_in_the_log_and_the_page(rig: Rig) -> Non
     assert len(sent(rig)) < len(talk.messages)
     await until(lambda: _has(rig, "automatic"), "nothing was folded")
     story = await number_of(rig, "automatic")
-    await until(lambda: _logged(rig, f"Story {story}: messages 0-", FOLDED), "the log does not say so")
+    # The first fold takes one message or several, by how fast the next ones come.
+    await until(lambda: _logged(rig, rf"Story {story}: folded messages? 0[ -]"), "the log does not say so")
     versions = (await rig.client.get(f"{rig.proxy.origin}/api/v1/stories/automatic/versions")).json()["versions"]
     assert "committed" in {version["status"] for version in versions}
 
@@ -191,5 +193,5 @@ async def _has(rig: Rig, name: str) -> bool:
     return bool(await folds_of(rig, name))
 
 
-async def _logged(rig: Rig, *words: str) -> bool:
-    return any(all(word in line for word in words) for line in rig.proxy.written().splitlines())
+async def _logged(rig: Rig, pattern: str) -> bool:
+    return re.search(pattern, rig.proxy.written()) is not None
