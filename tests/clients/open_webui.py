@@ -22,8 +22,9 @@ import httpx
 from tests.clients.agent import LARGE_WINDOW, Agent, Spoken
 from tests.clients.agent_model import MODEL
 from tests.clients.agent_work import TALKS
-from tests.clients.sillytavern import CLIENTS, free_port
+from tests.clients.sillytavern import CLIENTS
 from tests.clients.workplace import KEY, Workplace
+from tests.ports import find_port
 
 STARTING_S = 240.0
 """Its first start makes a database in many steps: a minute on a busy machine."""
@@ -66,7 +67,7 @@ class OpenWebUI(Agent):
     @asynccontextmanager
     async def serving(self, place: Workplace, origin: str) -> AsyncIterator[httpx.AsyncClient]:
         """Its server, ready, as a client asks it."""
-        port, log = free_port(), place.home / "said.log"
+        port, log = find_port(), place.home / "said.log"
         variables = place.environment(DATA_DIR=str(place.home / "data"), **self.variables(origin))
         with log.open("ab") as written:
             process = await asyncio.create_subprocess_exec(

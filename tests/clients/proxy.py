@@ -12,7 +12,8 @@ from difflib import unified_diff
 from pathlib import Path
 
 from previously import Memory
-from tests.clients.sillytavern import free_port, stop
+from tests.clients.sillytavern import stop
+from tests.ports import find_port
 
 PATIENCE_S = 20.0
 """How long the proxy may take to store what the client has already seen."""
@@ -69,7 +70,7 @@ async def remembering(
     upstream: str, folder: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
 ) -> AsyncIterator[Proxy]:
     """`previously serve` before that upstream, with a database of its own in `folder`."""
-    port = port or free_port()
+    port = port or find_port()
     proxy = Proxy(f"http://127.0.0.1:{port}", folder / "stories.db", folder / "proxy.log")
     with proxy.log.open("wb") as log:
         process = await asyncio.create_subprocess_exec(

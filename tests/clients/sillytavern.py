@@ -12,7 +12,6 @@ import base64
 import json
 import os
 import signal
-import socket
 import struct
 import zlib
 from collections.abc import AsyncIterator, Sequence
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.clients.cast import CAST, PERSONA, PERSONA_DESCRIPTION, Character
+from tests.ports import find_port
 
 CLIENTS = Path(__file__).parents[2] / ".clients"
 """Where `make test-clients` installs what is not Python."""
@@ -62,7 +62,7 @@ class SillyTavern:
 @asynccontextmanager
 async def serving(folder: Path, cast: Sequence[Character] = CAST) -> AsyncIterator[SillyTavern]:
     """SillyTavern with its data in `folder`, set to *Custom (OpenAI-compatible)* with streaming, not connected yet."""
-    port = free_port()
+    port = find_port()
     tavern = SillyTavern(f"http://127.0.0.1:{port}", folder)
     _furnish(tavern, cast)
     with (folder / "server.log").open("wb") as log:
@@ -90,14 +90,6 @@ async def stop(process: asyncio.subprocess.Process, patience_s: float = 10.0) ->
     except TimeoutError:
         process.kill()
         await process.wait()
-
-
-def free_port() -> int:
-    """A port of the loopback interface that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 async def _until_it_listens(tavern: SillyTavern, port: int, process: asyncio.subprocess.Process) -> None:

@@ -16,7 +16,6 @@ import json
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 import threading
@@ -30,6 +29,7 @@ import pytest
 import typer
 
 from previously.cli.command_table import main
+from tests.ports import find_port
 
 MODEL, PROXY = "127.0.0.1:8080", "127.0.0.1:8642"
 """Addresses as pages give them."""
@@ -102,7 +102,7 @@ class Session:
     ) -> None:
         self.folder = folder
         self._monkeypatch, self._capsys = monkeypatch, capsys
-        self._addresses = {MODEL: model, PROXY: f"127.0.0.1:{_find_port()}"}
+        self._addresses = {MODEL: model, PROXY: f"127.0.0.1:{find_port()}"}
         self._server: subprocess.Popen[str] | None = None
         monkeypatch.chdir(folder)
         monkeypatch.setenv("XDG_DATA_HOME", str(folder / ".data"))
@@ -214,9 +214,3 @@ def _replace(text: str, addresses: Mapping[str, str]) -> str:
     for old, new in addresses.items():
         text = text.replace(old, new)
     return text
-
-
-def _find_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])

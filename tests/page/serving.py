@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ from typing import Any
 
 from previously.testing.connection import ServedRequest
 from previously.testing.server import Plan, ScriptedServer
+from tests.ports import find_port
 
 PATIENCE_S = 120.0
 """Seconds that a server may take to come up: two cores may be busy with other tests."""
@@ -85,13 +85,6 @@ class Served:
         )  # fmt: skip
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return json.loads(answer.read())
-
-
-def find_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
 
 
 @contextmanager

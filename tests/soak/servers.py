@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from tests.end_to_end.server.running import free_port
+from tests.ports import find_port
 
 STARTING_S = 120.0
 """A server is ready within a second or two; a machine under load may take far longer."""
@@ -74,7 +74,7 @@ class Server:
 
     def __init__(self, name: str, db: Path, upstream_url: str) -> None:
         self.name = name
-        self.port = free_port()
+        self.port = find_port()
         self.lives: list[Life] = []
         self.deaths: list[int] = []
         """The exit codes of processes that ended by themselves."""

@@ -17,7 +17,7 @@ import httpx
 
 from previously import BadInput, BlockingMemory, Memory, ScriptedServer, read_story
 from previously.blocking import BlockingStory
-from tests.end_to_end.server.running import free_port
+from tests.ports import find_port
 from tests.trace.recorder import PACKAGE, Recorder, installed_recorder
 
 SAMPLE = PACKAGE / "demo" / "harbour.jsonl"
@@ -122,7 +122,7 @@ class TracedProxy:
 @asynccontextmanager
 async def _traced_proxy(upstream_url: str, db: Path) -> AsyncIterator[TracedProxy]:
     read_end, write_end = os.pipe()
-    port = free_port()
+    port = find_port()
     command = [sys.executable, "-m", "tests.trace.proxy", "--db", str(db), "serve", "--upstream", upstream_url]
     command += ["--port", str(port), "--memory", "builtin", "--window", str(BUDGET_TOKENS)]
     command += ["--idle", str(NEVER_S), "--deadline", str(PATIENCE_S)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -23,6 +22,7 @@ import httpx
 from previously import Memory, ScriptedServer
 from previously.wire.reply import Reply
 from previously.wire.sse import ReplyReader
+from tests.ports import find_port
 
 STARTING_S = 60.0
 SETTLING_S = 20.0
@@ -39,14 +39,6 @@ FLAGS = {
     "idle_s": "--idle",
 }
 """How the command calls what tests want to set."""
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass
@@ -112,7 +104,7 @@ async def running_proxy(
 ) -> AsyncIterator[Proxy]:
     """A proxy in front of an upstream, which is ready when this is entered and gone when it is left. Unless a test says
     otherwise, memory has time enough on any machine."""
-    port = free_port()
+    port = find_port()
     command = [sys.executable, "-m", "previously", "--db", str(db), "serve", "--upstream", upstream_url]
     command += ["--port", str(port)]
     for name, value in {"window": window, "deadline_s": deadline_s, **options}.items():

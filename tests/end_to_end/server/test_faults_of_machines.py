@@ -23,12 +23,12 @@ from tests.end_to_end.server.running import (
     PARTIAL,
     Rig,
     Talk,
-    free_port,
     running_proxy,
     running_rig,
     settled,
     stories_with,
 )
+from tests.ports import find_port
 
 MANY_BYTES = 5 * 1024 * 1024
 DEGRADED = "x-previously-memory"
@@ -100,7 +100,7 @@ def slowest_health_s(origin: str, done: threading.Event) -> float:
 async def test_c6_an_upstream_that_cannot_be_reached(tmp_path: Path, which: str) -> None:
     async with ScriptedServer() as upstream:
         address = {
-            "nobody listens": f"http://127.0.0.1:{free_port()}/v1",
+            "nobody listens": f"http://127.0.0.1:{find_port()}/v1",
             "no such name": "http://upstream.invalid/v1",
             "no TLS": f"https://127.0.0.1:{upstream.port}/v1",
         }[which]

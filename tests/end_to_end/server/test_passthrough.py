@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.end_to_end.server.running import Proxy, free_port, running_proxy
+from tests.end_to_end.server.running import Proxy, running_proxy
+from tests.ports import find_port
 
 SOUND = bytes(range(256)) * 400
 
@@ -142,7 +143,7 @@ async def test_an_address_without_v1_gets_a_hint(proxy: Proxy) -> None:
 
 
 async def test_readyz_tells_of_an_upstream_that_is_gone(tmp_path: Path) -> None:
-    async with running_proxy(f"http://127.0.0.1:{free_port()}/v1", db=tmp_path / "stories.db") as running:
+    async with running_proxy(f"http://127.0.0.1:{find_port()}/v1", db=tmp_path / "stories.db") as running:
         assert (await running.client.get(f"{running.origin}/readyz")).json()["upstream"] == "on"
         assert (await running.client.get(f"{running.base_url}/models")).status_code == 502
         assert (await running.client.get(f"{running.origin}/readyz")).json()["upstream"] == "unreachable"
