@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import typer
 
-from previously.cli.command_table import make_app
+from previously.cli.command_table import make_parser
 from tests.goldens.commands import CHANGING, READING, name_of
 from tests.goldens.compare import EXPECTED, GROUPS, Taken, find_differences
 from tests.goldens.corpora import find_corpora
@@ -34,7 +33,7 @@ def test_bodies_at_the_upstream_are_as_they_were() -> None:
 def test_every_command_is_among_them() -> None:
     run = {name_of(step) for step in (*READING, *CHANGING)}
     # `try` shows what `demo` does, with another file; `play`, `open` and those on several stories have their own tests.
-    commands = {name for name in _commands(typer.main.get_command(make_app())) if not name.startswith("shared ")}
+    commands = {name for name in _commands(make_parser()) if not name.startswith("shared ")}
     assert commands - run - {"apply", "continue", "open"} == {
         "serve",
         "help",
