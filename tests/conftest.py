@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -19,6 +21,20 @@ collect_ignore = [name for name in ("clients", "page") if not os.environ.get(f"T
 """They need a browser and node: only `make test-clients` and `make test-page` run them; `make test` needs neither."""
 
 register_profiles()
+
+IN_MEMORY_DISK = Path("/dev/shm")
+MOST_FILES = 4_000_000_000
+"""Bytes that must be free there: six times what the files of a whole run take, so that no run fills it."""
+
+
+def _keep_files_in_memory() -> None:
+    """Put the files of tests where no disk has to keep them: tests commit tens of thousands of times, and each commit
+    waits for the disk. Whoever sets TMPDIR has chosen another place."""
+    if "TMPDIR" not in os.environ and IN_MEMORY_DISK.is_dir() and shutil.disk_usage(IN_MEMORY_DISK).free > MOST_FILES:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY_DISK)
+
+
+_keep_files_in_memory()
 
 COLLECT_EVERY = 20_000
 """Objects between two rounds of the garbage collector, instead of 700: what tests make lives as long as they do."""

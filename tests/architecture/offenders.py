@@ -1,7 +1,6 @@
-"""Find what breaks the rules of the house in `src`, and compare it with the offenders that are known.
+"""Find what breaks the rules of the house in `src`: `python -m tests.architecture.offenders` lists it.
 
-`python -m tests.architecture.offenders` lists the new ones and the vanished ones; `--write` takes the list anew.
-A new offender fails `make check`. One that vanished fails only with `--strict` (or HOUSE_STRICT=1).
+There is none, and one fails `make check`.
 """
 
 from __future__ import annotations
@@ -10,10 +9,8 @@ import argparse
 import ast
 import re
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 from tests.architecture.sources import (
     Module,
@@ -22,8 +19,6 @@ from tests.architecture.sources import (
     find_edges,
     find_folder_edges,
 )
-
-KNOWN = Path(__file__).with_name("known_offenders.toml")
 
 Rule = Callable[[], dict[str, int]]
 """Gives each offender with how often it offends."""
@@ -194,58 +189,16 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-def read_known() -> dict[str, dict[str, int]]:
-    return tomllib.loads(KNOWN.read_text("utf-8"))
-
-
-def find_new(rule: str, known: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return the offenders against a rule that are not known, or offend more often than is known."""
-    allowed = known.get(rule, {})
-    return [_line(name, count) for name, count in sorted(RULES[rule]().items()) if count > allowed.get(name, 0)]
-
-
-def find_vanished(rule: str, known: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return the known offenders against a rule that offend no longer, or less often."""
-    present = RULES[rule]()
-    return [_line(name, count) for name, count in sorted(known.get(rule, {}).items()) if count > present.get(name, 0)]
-
-
-def _line(name: str, count: int) -> str:
-    return name if count == 1 else f"{name} ({count})"
-
-
-def render_known() -> str:
-    """Return the file of known offenders as the tree is now."""
-    lines = ["# Written by `python -m tests.architecture.offenders --write`. It only ever gets shorter."]
-    for rule, find in RULES.items():
-        offenders = sorted(find().items())
-        lines += ["", f"[{rule}]", *(f'"{name}" = {count}' for name, count in offenders)]
-    return "\n".join(lines) + "\n"
+def find_offenders(rule: str) -> list[str]:
+    """Return the offenders against a rule, each with how often it offends if that is more than once."""
+    return [name if count == 1 else f"{name} ({count})" for name, count in sorted(RULES[rule]().items())]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.architecture.offenders", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="take the list of known offenders anew")
-    parser.add_argument("--strict", action="store_true", help="fail also for offenders that vanished")
-    parser.add_argument("--figures", action="store_true", help="only count the offenders against each rule")
-    options = parser.parse_args()
-    if options.figures:
-        for rule, find in RULES.items():
-            offenders = find()
-            sys.stdout.write(f"{sum(offenders.values()):6}  {rule}\n")
-        return 0
-    if options.write:
-        KNOWN.write_text(render_known(), "utf-8")
-    known = read_known()
-    failed = False
-    for rule in RULES:
-        for mark, lines, counts in (
-            ("new", find_new(rule, known), True),
-            ("vanished", find_vanished(rule, known), options.strict),
-        ):
-            failed |= bool(lines) and counts
-            sys.stdout.writelines(f"{rule}: {mark}: {line}\n" for line in lines)
-    return int(failed)
+    argparse.ArgumentParser(prog="python -m tests.architecture.offenders", description=__doc__).parse_args()
+    lines = [f"{rule}: {offender}\n" for rule in RULES for offender in find_offenders(rule)]
+    sys.stdout.writelines(lines)
+    return int(bool(lines))
 
 
 if __name__ == "__main__":

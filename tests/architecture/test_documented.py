@@ -7,10 +7,9 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-import typer.main
 
 import previously
-from previously.cli.command_table import make_app
+from previously.cli.command_table import make_parser
 from previously.presets import show_value
 from previously.settings import PREFIX, Settings
 from tests.architecture.sources import PACKAGE, SRC, all_modules
@@ -20,7 +19,7 @@ DOCS = ROOT / "docs"
 OBJECTS = {"memory", "story", "view"}
 """Packages of ours whose names pages give to objects: `view.report` is no module."""
 
-COMMANDS = dict(sorted(typer.main.get_command(make_app()).commands.items()))  # type: ignore[attr-defined]
+COMMANDS = dict(sorted(make_parser().commands.items()))
 
 
 @pytest.mark.parametrize("name", previously.__all__)

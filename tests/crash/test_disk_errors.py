@@ -35,7 +35,7 @@ def test_a_verb_that_the_disk_refused_has_changed_nothing() -> None:
 
 @pytest.mark.random
 def test_a_flipped_bit_is_never_read_as_part_of_a_story() -> None:
-    flips = cases(200, quick=16)  # two thousand in `make crash`
+    flips = cases(200, quick=8)  # two thousand in `make crash`
     report = reported(flips=flips)
     flipped, damaged = report["flipped_bits"], report["damaged_files"]
     assert flipped["flips"] == flips

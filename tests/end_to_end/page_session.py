@@ -10,7 +10,6 @@ would. Addresses of the reader's model and of the proxy stand for a scripted ser
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import json
 import os
@@ -26,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import typer
 
 from previously.cli.command_table import main
 from tests.ports import find_port
@@ -39,8 +37,6 @@ BLOCK = re.compile(
     r"|^<!-- client: (?P<said>.*?) -->$",
     re.MULTILINE | re.DOTALL,
 )
-_parser_of = functools.cache(typer.main.get_command)
-"""Built once: building it takes longer than most commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +148,6 @@ class Session:
             self._server.stdout.close()
 
     def _run_here(self, arguments: list[str]) -> tuple[int, str]:
-        self._monkeypatch.setattr(typer.main, "get_command", _parser_of)
         self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
         self._capsys.readouterr()
         code = main(arguments)

@@ -15,10 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import typer.main
 
 from previously import BlockingMemory, ScriptedServer, Settings, read_story
-from previously.cli.command_table import make_app
+from previously.cli.command_table import make_parser
 from previously.core.tokens import ESTIMATE, message_tokens
 from tests.end_to_end.page_session import CommandStep, FileStep, Session, is_as_expected, list_steps
 
@@ -103,7 +102,7 @@ def test_what_is_not_run_says_why(page: Path) -> None:
     "page", [page for page in ALL if "$ previously " in page.read_text("utf-8")], ids=lambda page: page.stem
 )
 def test_every_command_that_a_page_shows_can_be_given(page: Path) -> None:
-    root = typer.main.get_command(make_app())
+    root = make_parser()
     for block in re.findall(r"^```console\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
         for line in re.findall(r"^\$ (?:\w+=\S* )*previously (.*)", block, re.MULTILINE):
             for part in re.split(r" && previously | \| ", line.split(" > ")[0])[:1]:

@@ -182,10 +182,11 @@ ERRATA_FILES = ("meta.json", "branches.json", *(f"branches/main/{name}.json" for
 def _read_errata(given: FuzzInput) -> None:
     """Read a folder whose files are anything, each a line of the input."""
     folder = given.folder / "story"
+    if not folder.is_dir():
+        for name in ERRATA_FILES:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
     for name, line in zip_longest(ERRATA_FILES, given.content.split(b"\n")[: len(ERRATA_FILES)], fillvalue=b"{}"):
-        path = folder / str(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(bytes(line))
+        (folder / str(name)).write_bytes(bytes(line))
     _check_source(read_story(folder), given.chance)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.goldens.corpora import Corpus
 from tests.goldens.memory_texts import Apart
-from tests.goldens.normal_form import normalise, seal, shorten
+from tests.goldens.normal_form import normalise, shorten
 from tests.goldens.run_cli import run_cli
 
 Seen = dict[str, Any]
@@ -240,14 +240,14 @@ def take_commands(corpus: Corpus, directory: Path, apart: Apart) -> dict[str, An
         told = apart.of_command(command, f"{corpus.name}/{place}", normalise(answer, str(directory)))
         taken[place] = {
             "arguments": [shorten(part) for part in step if isinstance(part, str)],
-            "answer": seal(told) if corpus.sealed else shorten(told),
+            "answer": shorten(told),
         }
     return taken
 
 
 def sequence_of(corpus: Corpus) -> tuple[Step, ...]:
     """Return the commands that a corpus goes through."""
-    if corpus.sealed:
+    if corpus.logged:
         return LOGGED
     if corpus.long:
         return tuple(step for step in READING if "--plan" not in step and "--once" not in step)

@@ -27,7 +27,7 @@ def read_expected(group: str) -> dict[str, Any]:
 
 
 def write_expected(group: str, taken: dict[str, Any], known: set[str]) -> None:
-    """Write what was taken. A corpus that is not at hand keeps what was expected; one that is not `known` goes."""
+    """Write what was taken. A corpus that was not taken keeps what was expected; one that is not `known` goes."""
     kept = {corpus: value for corpus, value in read_expected(group).items() if corpus in known}
     text = json.dumps(kept | taken, indent=1, sort_keys=True, ensure_ascii=False)
     EXPECTED.mkdir(exist_ok=True)

@@ -1,7 +1,6 @@
-"""The stories that goldens are taken of.
+"""The stories that goldens are taken of, all of which lie in the repository or are generated.
 
-Small ones are checked by the test suite, all of them by `make goldens`. The three exam stories may lie in the
-repository; logs of agents never do: of those only hashes and counts are kept. What is not there is skipped, and said.
+`make test` checks the quick ones; the longer suite and `make goldens` check all of them.
 """
 
 from __future__ import annotations
@@ -11,22 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
-from itertools import chain
 from pathlib import Path
 
+from benchmarks.compaction.sessions import generated
 from previously.demo.long_story import generate_story
+from previously.formats import to_claude_code, to_openai
 
-ROOT = Path(__file__).parents[2]
-SHARED = ROOT.parent / "shared" / "data"
-EXAM_HOMES = (ROOT / "benchmarks" / "exam" / "stories", SHARED / "exam")
-
+EXAM = Path(__file__).parents[2] / "benchmarks" / "exam" / "stories"
 EXAM_STORIES = ("saltworks-duet.jsonl", "table-of-four.jsonl", "glasshouse-novel.md")
-AGENT_LOGS = (
-    "claude-code/test__test_data__edge_cases.jsonl",
-    "claude-code/test__test_data__todowrite_examples.jsonl",
-    "sweagent/function-calling-simple.traj",
-    "sweagent/marshmallow-1867-function-calling.traj",
-)
 
 
 @dataclass(frozen=True)
@@ -36,11 +27,11 @@ class Corpus:
     name: str
     suffix: str
     read: Callable[[], bytes]
-    small: bool = False
+    quick: bool = False
     long: bool = False
-    """A fold of it takes a minute: it is folded once, and not sent upstream."""
-    sealed: bool = False
-    """Nothing of its text may be kept: only hashes and counts."""
+    """A fold of it takes long: it is folded once, and not sent upstream."""
+    logged: bool = False
+    """The log of an agent's session."""
 
     def write_into(self, directory: Path) -> Path:
         """Put the story into a file of that directory, under its own name."""
@@ -49,32 +40,17 @@ class Corpus:
         return path
 
 
-def find_corpora(*, small: bool) -> tuple[list[Corpus], list[str]]:
-    """Return the stories at hand, or the small ones among them, and a sentence for each that is missing."""
-    corpora = [
-        Corpus("sample", ".jsonl", _sample, small=True),
-        Corpus("sample-begin", ".jsonl", _sample_begin, small=True),
-        Corpus("generated-300", ".jsonl", partial(_generate, 300), small=True),
+def list_corpora() -> list[Corpus]:
+    """Return the stories."""
+    return [
+        Corpus("sample", ".jsonl", _sample),
+        Corpus("sample-begin", ".jsonl", _sample_begin, quick=True),
+        Corpus("generated-300", ".jsonl", partial(_generate, 300), quick=True),
+        Corpus("generated-5000", ".jsonl", partial(_generate, 5000), long=True),
+        *(Corpus(Path(name).stem, Path(name).suffix, (EXAM / name).read_bytes) for name in EXAM_STORIES),
+        Corpus("agent-openai", ".json", _agent_as_openai, logged=True),
+        Corpus("agent-claude-code", ".jsonl", _agent_as_claude_code, logged=True),
     ]
-    missing: list[str] = []
-    if small:
-        return corpora, missing
-    corpora.append(Corpus("generated-5000", ".jsonl", partial(_generate, 5000), long=True))
-    exam = [[home / name for home in EXAM_HOMES] for name in EXAM_STORIES]
-    agents = [[SHARED / "agents" / name] for name in AGENT_LOGS]
-    for places in chain(exam, agents):
-        path = next((place for place in places if place.is_file()), None)
-        if path is None:
-            missing.append(f"{places[0].name} is not at hand: looked in {_named(places)}; its goldens are skipped.")
-        else:
-            corpora.append(Corpus(path.stem, path.suffix, path.read_bytes, sealed=places in agents))
-    return corpora, missing
-
-
-def names_of_all() -> set[str]:
-    """Return the name of every corpus, at hand or not."""
-    stems = {Path(name).stem for name in (*EXAM_STORIES, *AGENT_LOGS)}
-    return {"sample", "sample-begin", "generated-300", "generated-5000"} | stems
 
 
 def _sample() -> bytes:
@@ -90,5 +66,11 @@ def _generate(messages: int) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in generate_story(messages)).encode()
 
 
-def _named(places: list[Path]) -> str:
-    return ", ".join(str(place.parent.relative_to(ROOT.parent)) for place in places)
+def _agent_as_openai() -> bytes:
+    lines = [line for message in generated(1).messages for line in to_openai(message)]
+    return json.dumps({"messages": lines}).encode()
+
+
+def _agent_as_claude_code() -> bytes:
+    lines = to_claude_code(generated(2).messages, session_id="goldens", at="2025-06-01T12:00:00Z")
+    return "".join(f"{line}\n" for line in lines).encode()

@@ -28,7 +28,7 @@ def take_paths(corpus: Corpus, directory: Path) -> dict[str, Any]:
         middle = story.branch_info().messages // 2
 
         def take(step: str) -> None:
-            taken[step] = _branches(story, sealed=corpus.sealed)
+            taken[step] = _branches(story)
 
         take("1 imported")
         story.edit(middle, "These words were changed afterwards.")
@@ -52,17 +52,17 @@ def take_paths(corpus: Corpus, directory: Path) -> dict[str, Any]:
     return taken
 
 
-def _branches(story: BlockingStory, *, sealed: bool) -> dict[str, Any]:
+def _branches(story: BlockingStory) -> dict[str, Any]:
     active = story.branch_info().name
     found: dict[str, Any] = {"active": active}
     for branch in story.branches():
         if branch.name != active:
             found[branch.name] = {"messages": branch.messages}
-    found[active] = _path(story, sealed=sealed)
+    found[active] = _path(story)
     return found
 
 
-def _path(story: BlockingStory, *, sealed: bool) -> dict[str, Any]:
+def _path(story: BlockingStory) -> dict[str, Any]:
     rows = [
         [
             item.position,
@@ -81,7 +81,7 @@ def _path(story: BlockingStory, *, sealed: bool) -> dict[str, Any]:
     return {
         "messages": len(rows),
         "roles": {role: roles.count(role) for role in sorted(set(roles))},
-        "speakers": len(speakers) if sealed else sorted(speakers),
+        "speakers": sorted(speakers),
         "blocks": blocks,
-        "last": [row if not sealed else [row[0], row[1], row[3]] for row in rows[-WHOLE:]],
+        "last": rows[-WHOLE:],
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 import os
@@ -13,18 +12,13 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import typer
-
 from previously.cli.command_table import main
-
-_parser_of = functools.cache(typer.main.get_command)
-"""Built once: building it takes longer than most commands."""
 
 
 def run_cli(db: Path, *arguments: str) -> Any:
     """Return the JSON that a command prints; a dictionary with code and sentence where it refuses."""
     out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err), mock.patch.object(typer.main, "get_command", _parser_of):
+    with redirect_stdout(out), redirect_stderr(err):
         code = main(["--db", str(db), *arguments])
     if code:
         return {"code": code, "sentence": err.getvalue().strip()}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.goldens.commands import FULL, take_commands
 from tests.goldens.compare import GROUPS, Taken
-from tests.goldens.corpora import Corpus, names_of_all
+from tests.goldens.corpora import Corpus, list_corpora
 from tests.goldens.memory_texts import Apart
 from tests.goldens.paths import take_paths
 from tests.goldens.run_cli import own_environment
@@ -57,7 +57,7 @@ def take_at_upstream(corpora: list[Corpus]) -> Taken:
 
 def known_names() -> set[str]:
     """Return every name that an expected file may hold a part of."""
-    names = names_of_all() | {f"talk {name}" for name in TALKS}
+    names = {corpus.name for corpus in list_corpora()} | {f"talk {name}" for name in TALKS}
     return names | {f"{group} of {name}" for group in ("commands", "upstream") for name in names}
 
 

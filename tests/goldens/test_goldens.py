@@ -1,40 +1,48 @@
-"""What is stored, answered and sent upstream is what it was, on the small stories; `make goldens` checks all."""
+"""What is stored, answered and sent upstream is what it was, on every story; `make test` takes the quick ones."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-import typer
 
-from previously.cli.command_table import make_app
+from previously.cli.command_table import make_parser
+from tests.effort import mark_slow
 from tests.goldens.commands import CHANGING, READING, name_of
-from tests.goldens.compare import EXPECTED, GROUPS, Taken, find_differences
-from tests.goldens.corpora import find_corpora
+from tests.goldens.compare import EXPECTED, GROUPS, Taken, find_differences, read_expected
+from tests.goldens.corpora import Corpus, list_corpora
 from tests.goldens.memory_texts import MARKER, RECALLED, Apart
-from tests.goldens.take import take_at_upstream, take_on_disk
+from tests.goldens.take import known_names, take_at_upstream, take_on_disk
 
 MOST_BYTES = 1_500_000
 
 
 HOW = "`make goldens` lists all; `python -m tests.goldens --write --group …` takes what is meant to change"
 
-SMALL = {corpus.name: corpus for corpus in find_corpora(small=True)[0]}
+CORPORA = list_corpora()
+QUICK = [corpus for corpus in CORPORA if corpus.quick]
+OTHERS = [corpus for corpus in CORPORA if not corpus.quick]
+WHY_SLOW = "the same commands and clients on more stories"
 
 
-@pytest.mark.parametrize("name", ["sample", "sample-begin"])  # commands on a third would take four seconds more
-def test_paths_and_commands_are_as_they_were(name: str) -> None:
-    assert _differences(take_on_disk(SMALL[name])) == [], HOW
+@pytest.mark.parametrize("corpus", [*QUICK, *mark_slow(*OTHERS, reason=WHY_SLOW)], ids=lambda corpus: corpus.name)
+def test_paths_and_commands_are_as_they_were(corpus: Corpus) -> None:
+    assert _differences(take_on_disk(corpus)) == [], HOW
 
 
-def test_bodies_at_the_upstream_are_as_they_were() -> None:
-    assert _differences(take_at_upstream([SMALL["generated-300"]])) == [], HOW
+@pytest.mark.parametrize("corpora", [QUICK, *mark_slow(OTHERS, reason=WHY_SLOW)], ids=["quick", "others"])
+def test_bodies_at_the_upstream_are_as_they_were(corpora: list[Corpus]) -> None:
+    assert _differences(take_at_upstream(corpora)) == [], HOW
+
+
+def test_nothing_is_expected_of_a_story_that_is_no_more() -> None:
+    assert set().union(*(read_expected(group) for group in GROUPS)) <= known_names()
 
 
 def test_every_command_is_among_them() -> None:
     run = {name_of(step) for step in (*READING, *CHANGING)}
     # `try` shows what `demo` does, with another file; `play`, `open` and those on several stories have their own tests.
-    commands = {name for name in _commands(typer.main.get_command(make_app())) if not name.startswith("shared ")}
+    commands = {name for name in _commands(make_parser()) if not name.startswith("shared ")}
     assert commands - run - {"apply", "continue", "open"} == {
         "serve",
         "help",

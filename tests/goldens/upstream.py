@@ -24,7 +24,7 @@ from previously.wire.chat import to_openai
 from tests.end_to_end.server.running import Proxy, running_proxy
 from tests.goldens.corpora import Corpus
 from tests.goldens.memory_texts import Apart
-from tests.goldens.normal_form import normalise, seal, shorten
+from tests.goldens.normal_form import normalise, shorten
 
 WINDOW_TOKENS = 6_000
 """Less than any of the stories but the shortest logs, so that memory stands for what is old."""
@@ -109,7 +109,7 @@ async def take_upstream(corpora: list[Corpus], directory: Path, apart: Apart) ->
         for corpus in corpora:
             client = Client(proxy, server, corpus.name)
             await _tell(client, _messages(corpus, directory))
-            taken[corpus.name] = _structure(client, corpus.name, directory, apart, sealed=corpus.sealed)
+            taken[corpus.name] = _structure(client, corpus.name, directory, apart)
     return taken
 
 
@@ -209,7 +209,7 @@ TALKS = {
 }
 
 
-def _structure(client: Client, name: str, directory: Path, apart: Apart, *, sealed: bool = False) -> dict[str, Any]:
+def _structure(client: Client, name: str, directory: Path, apart: Apart) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for step, sent in client.sent.items():
         place = f"{name}/{step}"
@@ -219,7 +219,7 @@ def _structure(client: Client, name: str, directory: Path, apart: Apart, *, seal
             items = body.pop(listed)
             told = apart.of_body(place, body)
             told[listed] = apart.of_messages(f"{place}/{listed}", items) if isinstance(items, list) else items
-            bodies.append({key: seal(value) for key, value in told.items()} if sealed else shorten(told))
+            bodies.append(shorten(told))
         found[step] = {**sent, "body": bodies}
     return found
 

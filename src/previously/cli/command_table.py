@@ -8,6 +8,7 @@ it imports what it needs when it runs, so that asking for help costs next to not
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -69,6 +70,12 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     return app
 
 
+@cache  # to build one takes longer than most commands do: a process that runs many of them builds each once
+def make_parser(names: tuple[str, ...] = tuple(COMMANDS)) -> Any:
+    """Return the parser of the command line with these commands."""
+    return typer.main.get_command(make_app(names))
+
+
 def find_command(arguments: Sequence[str]) -> str | None:
     """Return the command that is asked for; None where there is none, or none of that name."""
     values = iter(arguments)
@@ -117,8 +124,8 @@ def main(arguments: Sequence[str]) -> int:
         arguments = ask_for_help(translate_old_spelling(arguments))
         typed = list(arguments) or read_typed()
         asked = find_command(typed)
-        needed = [asked] if asked else () if is_for_help(arguments) else COMMANDS
-        command = typer.main.get_command(make_app(needed))
+        needed = (asked,) if asked else () if is_for_help(arguments) else tuple(COMMANDS)
+        command = make_parser(needed)
         with open_pager(asked):
             result = command.main(list(arguments) or ["--help"], prog_name="previously", standalone_mode=False)
         code = result if isinstance(result, int) else DONE

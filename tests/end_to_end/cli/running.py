@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 import sys
@@ -11,12 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from previously.cli.command_table import main
-
-_parser_of = functools.cache(typer.main.get_command)
-"""Built once: building it takes longer than most commands."""
 
 LINES = (
     ("assistant", "Narrator", "Snow shut the pass on the ninth of October. Orla Finch had eleven sheep left."),
@@ -55,7 +50,6 @@ class Cli:
     def bare(self, *arguments: object, stdin: bytes = b"") -> Ran:
         """Without --db."""
         self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        self._monkeypatch.setattr(typer.main, "get_command", _parser_of)
         self._capsys.readouterr()
         code = main([str(argument) for argument in arguments])
         return Ran(code, *self._capsys.readouterr())

@@ -22,6 +22,7 @@ import httpx
 from previously import Memory, ScriptedServer
 from previously.wire.reply import Reply
 from previously.wire.sse import ReplyReader
+from tests.end_to_end.server.forked_processes import CAN_FORK, ForkedProcess, fork_previously
 from tests.ports import find_port
 
 STARTING_S = 60.0
@@ -45,7 +46,7 @@ FLAGS = {
 class Proxy:
     """A proxy that runs."""
 
-    process: asyncio.subprocess.Process
+    process: asyncio.subprocess.Process | ForkedProcess
     port: int
     db: Path
     log: Path
@@ -105,8 +106,7 @@ async def running_proxy(
     """A proxy in front of an upstream, which is ready when this is entered and gone when it is left. Unless a test says
     otherwise, memory has time enough on any machine."""
     port = find_port()
-    command = [sys.executable, "-m", "previously", "--db", str(db), "serve", "--upstream", upstream_url]
-    command += ["--port", str(port)]
+    command = ["--db", str(db), "serve", "--upstream", upstream_url, "--port", str(port)]
     for name, value in {"window": window, "deadline_s": deadline_s, **options}.items():
         if value is None:
             continue
@@ -114,8 +114,7 @@ async def running_proxy(
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREVIOUSLY_")}
     environment |= {"PREVIOUSLY_CONFIG": ""} | (env or {})
     log = db.with_name(f"{db.stem}-{port}.log")
-    with log.open("wb") as written:
-        process = await asyncio.create_subprocess_exec(*command, stdout=written, stderr=written, env=environment)
+    process = await _start(command, environment, log, anew=any(name.startswith("PYTHON") for name in env or ()))
     async with httpx.AsyncClient(trust_env=False, timeout=60.0) as client:
         proxy = Proxy(process, port, db, log, client)
         try:
@@ -125,6 +124,17 @@ async def running_proxy(
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+
+
+async def _start(
+    arguments: Sequence[str], environment: dict[str, str], log: Path, *, anew: bool
+) -> asyncio.subprocess.Process | ForkedProcess:
+    """Start the command; `anew` if Python itself is to see the environment."""
+    if CAN_FORK and not anew:
+        return fork_previously(arguments, environment, log)
+    command = [sys.executable, "-m", "previously", *arguments]
+    with log.open("wb") as written:
+        return await asyncio.create_subprocess_exec(*command, stdout=written, stderr=written, env=environment)
 
 
 async def _ready(proxy: Proxy) -> None:

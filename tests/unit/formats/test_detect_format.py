@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from previously.core.errors import BadInput
 from previously.core.json_values import MAX_MESSAGE_BYTES
 from previously.formats import FORMATS, StorySource, read_story
+from tests.effort import mark_slow
 
 LINE = '{"role": "user", "content": "hi"}'
 CHAT = '{"name": "Tamsin", "is_user": false, "mes": "hi", "swipes": ["hi", "ho"], "swipe_id": 0}'
@@ -181,7 +182,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("any") / "file"
 
 
-@pytest.mark.parametrize("format", [None, *FORMATS])
+@pytest.mark.parametrize("format", [None, *mark_slow(*FORMATS, reason="the fuzzer tries 2,000 inputs of each")])
 @given(data=_BYTES)
 @example(data=b'{"role": "user", "content": "' + b"x" * MAX_MESSAGE_BYTES + b'y"}')
 @example(data=b'{"mes": "x", "swipe_id": ' + b"9" * 4000 + b', "send_date": ' + b"9" * 4000 + b"}")

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.lore import main
 
 
+@pytest.mark.slow(reason="a benchmark takes three seconds")
 def test_it_runs_and_prints_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--json", "--entries", "100", "--characters", "2000", "--times", "1"]) == 0
     found = json.loads(capsys.readouterr().out)
