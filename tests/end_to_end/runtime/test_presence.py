@@ -12,6 +12,7 @@ from previously import BadInput, BlockingMemory, Settings
 from previously.blocking import BlockingStory
 from previously.core.cast import Fact
 from previously.core.presence import PresenceSource
+from previously.memory.attendance import find_attendance
 from previously.story import presence
 from tests.effort import cases
 from tests.end_to_end.runtime.truthful import Truthful
@@ -141,11 +142,10 @@ def test_what_is_said_next_is_said_before_those_who_are_there(told: Told, seed: 
 
 def test_a_story_is_not_read_again_for_each_message_that_is_added(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     story, read = told.story, list[int]()
-    find = presence.find_attendance
 
     def count(*args: object) -> object:
         read.append(1)
-        return find(*args)  # type: ignore[arg-type]
+        return find_attendance(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(presence, "find_attendance", count)
     story.add("assistant", "Nobody has left.", name="Maya")
