@@ -50,7 +50,7 @@ class Spending:
 
 
 def build_spending(store: Store, owner: str, settings: Settings) -> Spending:
-    """Return what an owner's folds may cost, counted by what is stored."""
+    """Return what an owner's folds and questions may cost, counted by what is stored."""
 
     async def spent(seconds: float) -> Cost:
         since = time_at(-seconds)

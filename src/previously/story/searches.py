@@ -19,6 +19,7 @@ from previously.runtime.search import SearchHit, catch_up, list_allowed, list_ea
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.story.access import StoryAccess
+from previously.story.paid_calls import ask_writer
 from previously.story.statements import Statement, list_statements
 from previously.view.reader import Reader, ReaderKind, parse_reader
 
@@ -157,8 +158,8 @@ async def seek_words(access: StoryAccess, writer: MemoryWriter, question: str, w
 
     known, place = await access.read(read)
     fold = SeekFold(question[:LONGEST_QUESTION], known)
-    reply = await writer.write(fold, source=place)
-    cost = sum((attempt.cost for attempt in reply.attempts), reply.cost)
+    reply = await ask_writer(access, writer, fold, place, "other words for a search")
+    cost = reply.total_cost
     if reply.status is Status.REFUSED:
         return SoughtWords((), reply.reason, reply.model, cost)
     verdict = fold.judge_text(reply.text)  # a writer of one's own need not have judged it
