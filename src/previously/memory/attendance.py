@@ -47,7 +47,7 @@ class Attendance:
         return any(self.book.same_person(name, other) for other in self.names)
 
     def find_gone(self, name: str) -> str:
-        """Return the name by which somebody left; the given one if they have not, or if it differs by its case alone."""
+        """Return the name by which somebody left; the given one if they have not, or if only its case differs."""
         if casefold(name) in map(casefold, self.gone):
             return name
         return next((other for other in self.gone if self.book.same_person(name, other)), name)
