@@ -21,7 +21,7 @@ from previously.core.versions import Status
 from previously.folds.ask import NOT_SAID, AskedSource, AskFold, find_cited
 from previously.folds.checks import Refused
 from previously.runtime.answer_cache import AnswerSource
-from previously.runtime.search import SearchHit, list_allowed, list_earlier, search_all
+from previously.runtime.search import SearchHit, SearchOrder, list_allowed, list_earlier, search_all
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.writer import BuiltinWriter, MemoryReply, MemoryWriter
 from previously.story.access import StoryAccess
@@ -261,9 +261,8 @@ def _find_sources(
 ) -> tuple[Evidence, ...]:
     memories = _choose_memories(moment, question, reader, budget_tokens // MEMORY_SHARE, counter)
     left = budget_tokens - sum(memory.tokens for memory in memories)
-    hits = search_all(
-        moment, question, MOST_PASSAGES, None, reader, counter, dated=dated, least_share=WORTH_ASKING, beside=beside
-    )
+    wanted = SearchOrder(question, MOST_PASSAGES, None, counter, dated, WORTH_ASKING, beside)
+    hits = search_all(moment, wanted, reader)
     passages = _choose_passages(hits, left, counter, dated=dated)
     return tuple(_number([*memories, *passages]))
 

@@ -15,7 +15,15 @@ from previously.core.versions import Cost, Status
 from previously.folds.checks import Refused
 from previously.folds.seek import SeekFold
 from previously.runtime.answer_cache import AnswerSource
-from previously.runtime.search import SearchHit, catch_up, list_allowed, list_earlier, list_keys, search_all
+from previously.runtime.search import (
+    SearchHit,
+    SearchOrder,
+    catch_up,
+    list_allowed,
+    list_earlier,
+    list_keys,
+    search_all,
+)
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.story.access import StoryAccess
@@ -125,10 +133,12 @@ class Searches:
     async def _find(
         self, query: str, top: int | None, budget_tokens: int | None, who: Reader, beside: Sequence[str]
     ) -> list[SearchHit]:
-        counter, dated = self._access.settings.counter, self._access.settings.in_force.clock == "chat"
+        settings = self._access.settings
+        dated = settings.in_force.clock == "chat"
+        wanted = SearchOrder(query, top, budget_tokens, settings.counter, dated, beside=beside)
 
         def read(moment: StoryMoment) -> list[SearchHit]:
-            return search_all(moment, query, top, budget_tokens, who, counter, dated=dated, beside=beside)
+            return search_all(moment, wanted, who)
 
         return await self._access.read(read)
 
