@@ -25,7 +25,7 @@ from previously.runtime.search import SearchHit, SearchOrder, list_allowed, list
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.writer import BuiltinWriter, MemoryReply, MemoryWriter
 from previously.story.access import StoryAccess
-from previously.story.paid_calls import ask_writer
+from previously.story.ask_writer import ask_writer
 from previously.story.searches import LONGEST_QUESTION, catch_up_all, find_witness, seek_words
 from previously.story.statements import Statement, list_statements
 from previously.text.cuts import cut_around

@@ -27,7 +27,7 @@ from previously.runtime.search import (
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.story.access import StoryAccess
-from previously.story.paid_calls import ask_writer
+from previously.story.ask_writer import ask_writer
 from previously.story.statements import Statement, list_statements
 from previously.view.reader import Reader, ReaderKind, parse_reader
 
