@@ -125,13 +125,13 @@ class Settings:
     timeout_s: int = 300
     """The longest time that one call to that model may take, in seconds."""
     calls_per_hour: int = 0
-    """The most calls to that model in an hour; 0 = no limit."""
+    """The most calls to that model in an hour, for folds and questions; 0 = no limit."""
     calls_per_day: int = 0
-    """The most calls to that model in a day; 0 = no limit."""
+    """The most calls to that model in a day, for folds and questions; 0 = no limit."""
     tokens_per_hour: int = 0
-    """The most tokens, read and written, that folds may take in an hour; 0 = no limit."""
+    """The most tokens, read and written, that they may take in an hour; 0 = no limit."""
     tokens_per_day: int = 0
-    """The most tokens, read and written, that folds may take in a day; 0 = no limit."""
+    """The most tokens, read and written, that they may take in a day; 0 = no limit."""
     input_price: float = 0.0
     """The price of a million tokens read by the model, in any currency; for estimates."""
     output_price: float = 0.0

@@ -130,7 +130,7 @@ def presence(
         list[str] | None, typer.Option("--leave", metavar="N", help="Who is not there from now on; repeatable.")
     ] = None,
     enter: Annotated[
-        list[str] | None, typer.Option("--enter", metavar="N", help="Who is there again; repeatable.")
+        list[str] | None, typer.Option("--enter", metavar="N", help="Who is there, or there again; repeatable.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

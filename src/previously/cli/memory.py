@@ -145,7 +145,7 @@ def _summarize(report: FoldReport, *, planned: bool) -> str:
     """Say in a sentence what was folded into what, and what did not go as it should."""
     folds = report.folds
     kinds = Counter(kind for done in folds for kind in (done.kind.value, *done.beside) if done.status != "refused")
-    counted = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+    counted = ", ".join(output.count_nouns(number, kind) for kind, number in kinds.items())
     span = Span(min(done.span.first for done in folds), max(done.span.last for done in folds))
     read, written = (sum(getattr(done.cost, name) for done in folds) for name in ("input_tokens", "output_tokens"))
     were = "would be" if planned else "was" if len(span) == 1 else "were"

@@ -153,11 +153,12 @@ class _Asked:
             session = await self._open(memory, metered)
             with output.progress("Playing") as progress:
                 report = await play_automatically(session, log, turns, seed, progress)
-        record = {"game": self.game.id, "seed": seed, **report.as_json()}
+        record, count = {"game": self.game.id, "seed": seed, **report.as_json()}, output.count_nouns
         told = (
-            f"{report.turns} turns of {self.game.title}: {report.chapters_closed} chapters closed, {report.leaks} "
-            f"leaks, the largest view {report.largest_view_tokens:,} tokens, {report.calls:,} calls, {report.repairs} "
-            f"answers repaired, {report.faults} failures contained."
+            f"{count(report.turns, 'turn')} of {self.game.title}: {count(report.chapters_closed, 'chapter')} closed, "
+            f"{count(report.leaks, 'leak')}, the largest view {count(report.largest_view_tokens, 'token')}, "
+            f"{count(report.calls, 'call')}, {count(report.repairs, 'answer')} repaired, "
+            f"{count(report.faults, 'failure')} contained."
         )
         output.report(record, told, as_json=as_json)
 

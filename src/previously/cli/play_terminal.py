@@ -107,8 +107,8 @@ class TerminalGame:
         money = f", {cost:.4f} spent" if any(prices) else ""
         output.note(
             f"[turn {state.turn} | {chapter.title} | {len(state.beats)} of {len(chapter.beats)} beats | view "
-            f"{session.view_tokens:,} tokens | {meter.calls:,} calls, {meter.input_tokens + meter.output_tokens:,} "
-            f"tokens{money}]"
+            f"{output.count_nouns(session.view_tokens, 'token')} | {output.count_nouns(meter.calls, 'call')}, "
+            f"{output.count_nouns(meter.input_tokens + meter.output_tokens, 'token')}{money}]"
         )
 
     def ask_words(self) -> str | None:

@@ -251,13 +251,13 @@ def _test_fold(endpoint: str, name: str) -> str:
         report, recap = story.fold(), story.recap()
     if not report.folds or recap is None or not recap.text.strip():
         raise PreviouslyError(f"the built-in writer made no recap: {report.stopped}")
-    words = len(recap.text.split())
+    words = output.count_nouns(len(recap.text.split()), "word")
     if asked is None:
-        return f"the built-in writer quoted {words} words, no model needed"
+        return f"the built-in writer quoted {words}, no model needed"
     stood_in = next((done for done in report.folds if done.status == Status.PROVISIONAL.value), None)
     if stood_in:
         raise PreviouslyError(f"{asked.name} wrote nothing that could be kept ({stood_in.reason})")
-    return f"{asked.name} wrote {words} words in {output.count_nouns(report.calls, 'call')}"
+    return f"{asked.name} wrote {words} in {output.count_nouns(report.calls, 'call')}"
 
 
 _TEST_STORY = (

@@ -179,7 +179,9 @@ def _print_story(console: Console, file: str, source: StorySource, drafts: Seque
     console.print(f"{output.count_nouns(len(drafts), 'message')}{by}, read as {source.format}.")
     held = len(source.drafts or source.others[0].source.drafts)
     if held > len(drafts):
-        console.print(f"The file holds {held:,} messages; these are the newest. `import` takes all of them.")
+        console.print(
+            f"The file holds {output.count_nouns(held, 'message')}; these are the newest. `import` takes all of them."
+        )
     if source.others:
         conversations = len(source.others) + bool(source.drafts)
         console.print(f"The file holds {conversations} conversations; this is the first. `import` takes all of them.")

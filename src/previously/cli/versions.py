@@ -73,7 +73,7 @@ def _make_kind_row(kind: str, versions: list[Version]) -> tuple[object, ...]:
     return kind, len(versions), by, f"{first}-{last}", newest, ", ".join(f"{n} {status}" for status, n in gone.items())
 
 
-_IN_FORCE = frozenset({"committed", "provisional", "by hand"})
+_IN_FORCE = frozenset({"committed", "provisional", "by hand", "asked"})
 
 
 def diff(

@@ -5,5 +5,9 @@ from __future__ import annotations
 
 def count_nouns(number: int, noun: str) -> str:
     """Return so many of something, in words."""
-    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}{'es' if noun.endswith('ch') else 's'}"
-    return f"{number:,} {noun if number == 1 else plural}"
+    if number == 1:
+        return f"1 {noun}"
+    for end, ends in (("y", "ies"), ("sis", "ses"), ("ch", "ches")):
+        if noun.endswith(end):
+            return f"{number:,} {noun.removesuffix(end)}{ends}"
+    return f"{number:,} {noun}s"

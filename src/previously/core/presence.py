@@ -201,7 +201,11 @@ class Presence:
         pieces = list(_cut_pieces(runs, corrections, breaks))
         self.messages: int = pieces[-1].last + 1 if pieces else 0
         self.corrections: tuple[Correction, ...] = tuple(corrections)
-        self.names: NameBook = _make_name_book(_collect_names(pieces), tuple(sorted((voices or {}).items())))
+        self.spelt: frozenset[str] = _collect_names(pieces)
+        """Every name of everyone who was ever present, as it is written."""
+        self.names: NameBook = _make_name_book(self.spelt, tuple(sorted((voices or {}).items())))
+        self.scene_first: int = max((piece.last + 1 for piece in pieces if piece.run.ends), default=0)
+        """The position at which the last scene begins; that of the next message, if a scene has just ended."""
         self._stretches = _resolve_pieces(pieces, self.names, next_speaker)
         self._pieces = pieces
         self._firsts = [one.first for one in pieces]
@@ -227,12 +231,24 @@ class Presence:
         return stretches
 
     def show_names(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return people by the one name each is shown by."""
-        return tuple(dict.fromkeys(self.names.shown(self.names.key(name)) for name in names))
+        """Return people by the one name each is shown by; whoever was never present by the name that is given."""
+        return tuple(
+            dict.fromkeys(self.names.shown(self.names.key(name)) if self.has(name) else name.strip() for name in names)
+        )
 
     def at(self, position: int) -> PresenceStretch:
         """Return what is known of one message of the path."""
         return self._stretches[bisect_right(self._firsts, position) - 1]
+
+    def list_last(self) -> tuple[str, ...]:
+        """Return who was present at the newest message that anybody heard; everyone where it is not known who."""
+        for piece, stretch in zip(reversed(self._pieces), reversed(self._stretches), strict=True):
+            if stretch.names:
+                speaker = piece.run.speakers[-1] if stretch.source is PresenceSource.GIVEN else ""
+                return (*stretch.names, *([speaker] if speaker else []))
+            if stretch.names is None:
+                break
+        return tuple(sorted(self.spelt))
 
     def knows(self, name: str, position: int) -> bool:
         """Return whether somebody may know of a message; nobody in particular may know of all. What is not on the path

@@ -33,6 +33,8 @@ class Kind(StrEnum):
     CAST = "cast"
     STATE = "state"
     """Lore, threads and current state up to a message: a snapshot, made by code from the notes before it."""
+    QUESTION = "question"
+    """A call that was paid for and made no memory: a question about the story, or other words for a search."""
 
 
 REJECTED, TAKEN_BACK = "rejected by a person", "undone by a person"
@@ -53,6 +55,8 @@ class Status(StrEnum):
     """Words of a person; a mark holds them, so that they follow the branch."""
     FORGOTTEN = "forgotten"
     """Read a message that a person had forgotten, and was forgotten with it: nothing of its text is left."""
+    ASKED = "asked"
+    """A question that was answered or not: only its cost is kept."""
 
 
 IN_FORCE = frozenset({Status.COMMITTED, Status.PROVISIONAL})

@@ -144,7 +144,7 @@ def find_boundary(
             return Boundary(item.position, opening.title, f"the heading {heading.title!r} begins another")
         share = grown.through(item.position, tokens)
         messages = item.position - grown.since + 1
-        if share >= 1 and is_scene_end(item, following):
+        if share >= 1 and is_scene_end(item.entry.message, following.entry.message):
             return Boundary(item.position, opening.title, f"a scene ended after {count_nouns(messages, 'message')}")
         if share >= LONGEST:
             return Boundary(item.position, opening.title, count_nouns(messages, "message"))
@@ -206,12 +206,10 @@ def _is_number_word(word: str) -> bool:
     return any(find_numbers(word, language) for language in LANGUAGES)
 
 
-def is_scene_end(item: OnPath, following: OnPath) -> bool:
+def is_scene_end(message: Message, following: Message) -> bool:
     """Return whether a scene ends with a message by the structure of the text: a rule at its end, a rule or a heading
     at the beginning of the next. What the words say is for a model to judge, and how long people paused says nothing:
     that is the chat's clock, not the story's."""
-    if _ENDS.search(render_message(item.entry.message)[-200:]) or _BEGINS.match(
-        render_message(following.entry.message)[:200]
-    ):
+    if _ENDS.search(render_message(message)[-200:]) or _BEGINS.match(render_message(following)[:200]):
         return True
-    return find_heading(following.entry.message) is not None
+    return find_heading(following) is not None

@@ -116,7 +116,7 @@ def _find_scene_end(items: Sequence[OnPath], count: int, parting: Collection[int
     """Return after how many messages a fold of `count` should end: with a scene that ends in its last quarter, if the
     text shows one by a rule or a heading."""
     for end in range(count, int(LAST_QUARTER * count), -1):
-        if end in parting and end < len(items) and is_scene_end(items[end - 1], items[end]):
+        if end in parting and end < len(items) and is_scene_end(items[end - 1].entry.message, items[end].entry.message):
             return end
     return count
 

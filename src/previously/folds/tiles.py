@@ -210,7 +210,9 @@ def _find_end_of_gap(
             continue
         if _find_noted(path, last + 1, known, ends) is not None:
             return last
-        if length * SHORTEST_SHARE >= rules.messages and is_scene_end(path[last], following):
+        if length * SHORTEST_SHARE >= rules.messages and is_scene_end(
+            path[last].entry.message, following.entry.message
+        ):
             return last
     return None
 

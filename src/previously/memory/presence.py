@@ -33,11 +33,11 @@ MOST_MADE = 16
 """Paths and readers of which it is remembered who knows what: a few characters on a few branches of one story."""
 
 _SCENE_MARKS = frozenset({MarkKind.SCENE, MarkKind.CHAPTER})
-COMINGS = frozenset({MarkKind.LEFT, MarkKind.ENTERED})
-"""The marks that say who left and who came back."""
-
 HAND_MARKS = frozenset({MarkKind.PRESENCE, MarkKind.PRESENCE_END})
 """The marks that say who was present."""
+
+SAID_MARKS = _SCENE_MARKS | HAND_MARKS
+"""The marks that presence follows from."""
 
 
 def read_voices(snapshot: Snapshot, players: Players) -> dict[str, str]:
@@ -73,7 +73,7 @@ class Presences:
         next_speaker: str = "",
     ) -> Presence:
         """Return who was present at the messages of a branch. `seen` goes on to its end from an exact snapshot."""
-        marks = snapshot.marks(_SCENE_MARKS | HAND_MARKS)
+        marks = snapshot.marks(SAID_MARKS)
         stands = (
             seen.base.version.id if seen.base else 0,
             seen.path[-1].node if seen.path else snapshot.head,
@@ -84,10 +84,7 @@ class Presences:
         )
         if stands not in self._made:
             runs = [*self._read_runs_before(snapshot, rules, seen), *find_runs(_read_heard(seen.path, seen.updates))]
-            placed = place_corrections(snapshot, marks)
-            corrections = [Correction(span, parse_correction(mark.text)[0]) for mark, span in placed]
-            breaks = {mark.position for mark in marks if mark.kind in _SCENE_MARKS}
-            self._made[stands] = Presence(runs, corrections, breaks, voices, next_speaker)
+            self._made[stands] = _make_presence(snapshot, runs, marks, voices, next_speaker)
         self._made.move_to_end(stands)
         while len(self._made) > MOST_MADE:
             self._made.popitem(last=False)
@@ -143,19 +140,31 @@ def _read_heard(
             message.witnesses,
             noted.get(item.position),
             shared=opens,
-            ends=item.position in ends or (after is not None and is_scene_end(item, after)),
+            ends=item.position in ends or (after is not None and is_scene_end(message, after.entry.message)),
         )
 
 
-def list_absent(marks: Sequence[Mark]) -> list[str]:
-    """Return who is not there by the marks of comings and goings, in the order they left."""
-    gone: dict[str, str] = {}
-    for mark in marks:
-        if mark.kind is MarkKind.LEFT:
-            gone.setdefault(casefold(mark.text), mark.text)
-        else:
-            gone.pop(casefold(mark.text), None)
-    return list(gone.values())
+def read_newest(snapshot: Snapshot, number: int) -> Presence:
+    """Return who was present at the newest messages of a branch, as messages and people say; what was noted does not
+    count, and of what lies before nothing is known."""
+    first = max(0, snapshot.messages - number)
+    before = [Run(("",) * first, shared=True)] if first else []
+    newest = snapshot.path(first, snapshot.messages - 1) if snapshot.messages else []
+    return _make_presence(snapshot, [*before, *find_runs(_read_heard(newest, ()))], snapshot.marks(SAID_MARKS))
+
+
+def _make_presence(
+    snapshot: Snapshot,
+    runs: Sequence[Run],
+    marks: Sequence[Mark],
+    voices: Mapping[str, str] | None = None,
+    next_speaker: str = "",
+) -> Presence:
+    corrections = [
+        Correction(span, parse_correction(mark.text)[0]) for mark, span in place_corrections(snapshot, marks)
+    ]
+    breaks = {mark.position for mark in marks if mark.kind in _SCENE_MARKS}
+    return Presence(runs, corrections, breaks, voices, next_speaker)
 
 
 def place_corrections(snapshot: Snapshot, marks: Sequence[Mark]) -> list[tuple[Mark, Span]]:

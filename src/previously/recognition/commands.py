@@ -30,7 +30,7 @@ COMMANDS = {
     "folding": "who decides that something is folded; with automatic, ask or off, set it",
     "chapter": "TITLE: close the chapter here",
     "leave": "NAME: who is not there from now on",
-    "enter": "NAME: who is there again",
+    "enter": "NAME: who is there (again)",
     "continue": "STORY: let this chat go on from another story; without one, which it goes on from",
     "help": "this list",
 }

@@ -17,7 +17,8 @@ from previously.core.digests import match_key
 from previously.core.errors import HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role
 from previously.core.path import OnPath, Put, Reuse, Splice, Splices
-from previously.memory.presence import COMINGS, list_absent
+from previously.memory.attendance import COMINGS, find_attendance
+from previously.memory.presence import read_newest
 from previously.recognition.choose_story import Candidate, ClientRequest
 from previously.recognition.client_list import Ask, infer_ask
 from previously.recognition.client_marks import ChatNames
@@ -311,12 +312,13 @@ def _plan_script(tables: Tables, snapshot: StoredSnapshot, script: Splices, requ
 
 def _find_witnesses(snapshot: StoredSnapshot, names: ChatNames) -> tuple[str, ...] | None:
     """Return who witnesses what is said now; None for everyone."""
-    absent = list_absent(snapshot.marks(COMINGS))
-    if not absent:
+    comings = snapshot.marks(COMINGS)
+    if not comings:
         return None
-    newest = snapshot.path(snapshot.messages - RECENT, snapshot.messages - 1)
-    there = {item.entry.message.speaker for item in newest} | names.all | {Role.USER.value}
-    return tuple(sorted(name for name in there if name and name not in absent))
+    newest = snapshot.path(snapshot.messages - 1, snapshot.messages - 1) if snapshot.messages else []
+    message = newest[0].entry.message if newest else None
+    there = find_attendance(read_newest(snapshot, RECENT), comings, message)
+    return there.add_names((*names.all, Role.USER.value)).names if there.is_counted else None
 
 
 def _continue(snapshot: StoredSnapshot, place: ClientPlace, draft: Draft) -> tuple[OnPath, Draft]:

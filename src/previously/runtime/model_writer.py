@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
+from previously.core.count_nouns import count_nouns
 from previously.core.messages import Message
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.tokens import estimate_tokens
@@ -150,8 +151,8 @@ class ModelWriter:
         why_not = await self._why_not()
         if len(runs) > asked.most_parts:
             why_not = (
-                f"it would take more than {asked.most_parts} calls, since the model's window is taken for "
-                f"{self._window_tokens:,} tokens; if it is larger, say so with memory_window_tokens"
+                f"it would take more than {count_nouns(asked.most_parts, 'call')}, since the model's window is taken "
+                f"for {self._window_tokens:,} tokens; if it is larger, say so with memory_window_tokens"
             )
         elif (overflow := asked.explain_overflow(self._window_tokens)) and not self._fits_run(asked, runs):
             why_not = overflow

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput, StoreProblem
@@ -140,68 +140,63 @@ async def try_to_catch_up(
             await catch_up(store, key, CAUGHT_UP_FOR_A_VIEW)
 
 
-def search(
-    moment: StoryMoment,
-    query: str,
-    top: int | None,
-    budget_tokens: int | None,
-    reader: Reader,
-    counter: Counter,
-    *,
-    dated: bool,
-    least_share: float = 0.0,
-    beside: Sequence[str] = (),
-) -> list[SearchHit]:
-    """Return the best hits for a query, best first; with a budget and no `top`, as many as it holds. With
-    `least_share`, only those that hold enough of its words and score at least that part of the best. `beside` are other
-    words for the same, each looked up with a share of its own."""
+@dataclass(frozen=True, slots=True)
+class SearchOrder:
+    """A search as it is ordered: the query, and how much of what it finds is wanted."""
+
+    query: str
+    top: int | None
+    """The most hits; None for as many as usual, or as the budget holds."""
+    budget_tokens: int | None
+    counter: Counter
+    dated: bool
+    """True where lines say when they were written."""
+    least_share: float = 0.0
+    """If more than 0: only what holds enough of the query's words and scores at least this part of the best."""
+    beside: Sequence[str] = ()
+    """Other words for the same, each looked up with a share of its own."""
+
+    @property
+    def most(self) -> int:
+        """Return the most hits that are wanted."""
+        return self.top or (TOP if self.budget_tokens is None else MOST_FOUND)
+
+
+def search(moment: StoryMoment, wanted: SearchOrder, reader: Reader) -> list[SearchHit]:
+    """Return the best hits in a story, best first; with a budget and no `top`, as many as it holds."""
+    top, budget = wanted.top, wanted.budget_tokens
     if top is not None and top < 1:
         raise BadInput(f"A search for {top} messages finds none; give a positive number.")
-    if top is None:
-        top = TOP if budget_tokens is None else MOST_FOUND
-    most = MOST_FOUND if budget_tokens or reader.name else min(top, MOST_FOUND)
-    result = _find(moment, query, reader, most=most)
+    most = MOST_FOUND if budget or reader.name else min(wanted.most, MOST_FOUND)
+    result = _find(moment, wanted.query, reader, most=most)
     result.query.checked()
-    if beside:
-        result = _join_found(result, [_find(moment, line, reader, most=most) for line in beside], most)
-    found = choose_worth(result, least_share) if least_share else result.hits
+    if wanted.beside:
+        result = _join_found(result, [_find(moment, line, reader, most=most) for line in wanted.beside], most)
+    found = choose_worth(result, wanted.least_share) if wanted.least_share else result.hits
     hits = [(hit, _read_at(moment.snapshot, hit.position)) for hit in found]
     hits = [(hit, item) for hit, item in hits if reader.witnessed(item)]
-    costs = {hit.position: _count_line(_render_line(item, dated=dated), counter) for hit, item in hits}
-    if budget_tokens is not None:
-        hits = _choose_within(hits, budget_tokens, costs, result.outline)
-    return [_make_hit(hit, item, costs[hit.position]) for hit, item in hits[:top]]
+    costs = {hit.position: _count_line(_render_line(item, dated=wanted.dated), wanted.counter) for hit, item in hits}
+    if budget is not None:
+        hits = _choose_within(hits, budget, costs, result.outline)
+    return [_make_hit(hit, item, costs[hit.position]) for hit, item in hits[: wanted.most]]
 
 
-def search_all(
-    moment: StoryMoment,
-    query: str,
-    top: int | None,
-    budget_tokens: int | None,
-    reader: Reader,
-    counter: Counter,
-    *,
-    dated: bool,
-    least_share: float = 0.0,
-    beside: Sequence[str] = (),
-) -> list[SearchHit]:
+def search_all(moment: StoryMoment, wanted: SearchOrder, reader: Reader) -> list[SearchHit]:
     """Return the same from a story and those it continues; in each, only what the reader witnessed there."""
-    find = partial(search, counter=counter, dated=dated, least_share=least_share, beside=beside)
-    hits = find(moment, query, top, budget_tokens, moment.find_reader(reader))
+    hits = search(moment, wanted, moment.find_reader(reader))
     before = list_earlier(moment, reader)
     if not before:
         return hits
     for earlier, there in before:
-        found = find(earlier, query, top, budget_tokens, there)
-        hits += [replace(hit, story=earlier.name) for hit in found]
+        hits += [replace(hit, story=earlier.name) for hit in search(earlier, wanted, there)]
     hits.sort(key=lambda hit: -hit.score)
     chosen: list[SearchHit] = []
-    left = budget_tokens
+    left = wanted.budget_tokens
     for hit in hits:
-        if hit.score >= least_share * hits[0].score and (left is None or hit.tokens <= left):
+        if hit.score >= wanted.least_share * hits[0].score and (left is None or hit.tokens <= left):
             left = None if left is None else left - hit.tokens
             chosen.append(hit)
-    return chosen[: top or (TOP if budget_tokens is None else MOST_FOUND)]
+    return chosen[: wanted.most]
 
 
 def list_earlier(moment: StoryMoment, reader: Reader) -> list[tuple[StoryMoment, Reader]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from previously.core.count_nouns import count_nouns
 from previously.core.versions import Cost
 from previously.runtime.clock import time_at
 from previously.settings import Settings
@@ -43,14 +44,14 @@ class Spending:
                 continue
             spent = await self._spent(seconds) + pending
             if calls and spent.calls >= calls:
-                return f"the limit of {calls} calls per {word} is reached"
+                return f"the limit of {count_nouns(calls, 'call')} per {word} is reached"
             if tokens and spent.input_tokens + spent.output_tokens >= tokens:
-                return f"the limit of {tokens} tokens per {word} is reached"
+                return f"the limit of {count_nouns(tokens, 'token')} per {word} is reached"
         return ""
 
 
 def build_spending(store: Store, owner: str, settings: Settings) -> Spending:
-    """Return what an owner's folds may cost, counted by what is stored."""
+    """Return what an owner's folds and questions may cost, counted by what is stored."""
 
     async def spent(seconds: float) -> Cost:
         since = time_at(-seconds)

@@ -21,7 +21,7 @@ class StoryGlance:
     memories: int
     """The number of versions that were made of it."""
     cost: Cost
-    """Of all of them; only what a model was asked for counts."""
+    """Of all of them and of questions about it; only what a model was asked for counts."""
 
 
 class StoryList:

@@ -55,6 +55,11 @@ class MemoryReply:
     beside: tuple[tuple[Kind, str], ...] = ()
     """Texts of other kinds that the same answer gave."""
 
+    @property
+    def total_cost(self) -> Cost:
+        """Return what it cost with all that was tried on the way."""
+        return sum((attempt.cost for attempt in self.attempts), self.cost)
+
 
 class MemoryWriter(Protocol):
     """Writes memory. Yours can take the place of the built-in one:

@@ -281,7 +281,7 @@ async def _leave(story: Story, name: str) -> str:
 
 async def _enter(story: Story, name: str) -> str:
     await story.enter(name)
-    return f"{' '.join(name.split())} is there again."
+    return f"{' '.join(name.split())} is there from now on."
 
 
 _ANSWERS: dict[str, Callable[[Story, str], Awaitable[str]]] = {

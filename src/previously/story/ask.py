@@ -21,10 +21,11 @@ from previously.core.versions import Status
 from previously.folds.ask import NOT_SAID, AskedSource, AskFold, find_cited
 from previously.folds.checks import Refused
 from previously.runtime.answer_cache import AnswerSource
-from previously.runtime.search import SearchHit, list_allowed, list_earlier, search_all
+from previously.runtime.search import SearchHit, SearchOrder, list_allowed, list_earlier, search_all
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.writer import BuiltinWriter, MemoryReply, MemoryWriter
 from previously.story.access import StoryAccess
+from previously.story.ask_writer import ask_writer
 from previously.story.searches import LONGEST_QUESTION, catch_up_all, find_witness, seek_words
 from previously.story.statements import Statement, list_statements
 from previously.text.cuts import cut_around
@@ -217,7 +218,8 @@ class Questions:
         if not sources:
             return _say_nothing(question)
         fold = AskFold(question, tuple(AskedSource(source.label, source.text) for source in sources))
-        return _make_answer(fold, await self._writer.write(fold, source=place), sources)
+        reply = await ask_writer(self._access, self._writer, fold, place, "a question about the story")
+        return _make_answer(fold, reply, sources)
 
 
 def _say_nothing(question: str) -> Answer:
@@ -234,7 +236,7 @@ def _check_question(question: str) -> str:
 
 
 def _make_answer(fold: AskFold, reply: MemoryReply, sources: tuple[Evidence, ...]) -> Answer:
-    calls = sum((attempt.cost.calls for attempt in reply.attempts), reply.cost.calls)
+    calls = reply.total_cost.calls
     text, reason = reply.text, reply.reason
     if reply.status is not Status.REFUSED and not reply.checked:
         verdict = fold.judge_text(text)
@@ -259,9 +261,8 @@ def _find_sources(
 ) -> tuple[Evidence, ...]:
     memories = _choose_memories(moment, question, reader, budget_tokens // MEMORY_SHARE, counter)
     left = budget_tokens - sum(memory.tokens for memory in memories)
-    hits = search_all(
-        moment, question, MOST_PASSAGES, None, reader, counter, dated=dated, least_share=WORTH_ASKING, beside=beside
-    )
+    wanted = SearchOrder(question, MOST_PASSAGES, None, counter, dated, WORTH_ASKING, beside)
+    hits = search_all(moment, wanted, reader)
     passages = _choose_passages(hits, left, counter, dated=dated)
     return tuple(_number([*memories, *passages]))
 

@@ -6,20 +6,20 @@ who was present at messages that are there is corrected in place of whatever was
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from previously.core.errors import BadInput
 from previously.core.json_values import clean
-from previously.core.marks import MarkKind
+from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Draft
 from previously.core.path import Span, find_position
-from previously.core.people import NARRATORS, People, list_characters, update_people
 from previously.core.presence import PresenceStretch
 from previously.core.scripts import casefold
 from previously.lore.hand_records import PersonRecord, render_record
 from previously.lore.merge import CHARACTER
-from previously.memory.presence import COMINGS, HAND_MARKS, list_absent, place_corrections, render_correction
+from previously.memory.attendance import COMINGS, Attendance, find_attendance, list_absent
+from previously.memory.presence import HAND_MARKS, SAID_MARKS, place_corrections, render_correction
 from previously.runtime.story_moment import StoryMoment
 from previously.storage.store import BranchInfo
 from previously.story.access import StoryAccess, StoryChange
@@ -29,13 +29,27 @@ LONGEST_NAME = 100
 """Characters of a name: a longer one is a sentence."""
 
 
+_Stand = tuple[int, tuple[Mark, ...]]
+"""The end of a branch, and the marks that say who is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessedDrafts:
+    """Messages with their witnesses, before they are added."""
+
+    drafts: list[Draft]
+    before: BranchInfo
+    then: tuple[tuple[Mark, ...], Attendance] | None = None
+    """The marks by which somebody is there, and who is there when these have been added."""
+
+
 class PresenceEdits:
     """The presence of people in one story."""
 
     def __init__(self, access: StoryAccess) -> None:
         self._access = access
-        self._met: tuple[int, People] = (0, {})
-        """The people of the story up to a node: who goes on from there need not read it again."""
+        self._attending: tuple[_Stand | None, Attendance | None] = (None, None)
+        """Who is there at the end of a branch: whoever goes on from there need not read the story again."""
 
     async def presence(self) -> list[PresenceStretch]:
         """Return who was present at each stretch of the active branch, and where that is known from."""
@@ -102,7 +116,7 @@ class PresenceEdits:
         await self._say(MarkKind.LEFT, name)
 
     async def enter(self, name: str) -> None:
-        """From the next message on, somebody is there again.
+        """From the next message on, somebody is there: again, or who was not in this scene.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -120,8 +134,7 @@ class PresenceEdits:
         return await self._access.read(lambda moment: list_absent(moment.snapshot.marks(COMINGS)))
 
     async def present(self) -> list[str]:
-        """Return who is there now: who was at the newest message, or has come since. Once somebody has left, all others
-        of the story are there, since what is said next is said before them.
+        """Return who is there now: who was at the newest message, less who has left since, and who has entered.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -133,40 +146,40 @@ class PresenceEdits:
         """
         return await self._access.read(_list_present)
 
-    async def add_witnesses(self, drafts: Sequence[Draft]) -> tuple[list[Draft], BranchInfo]:
-        """Return messages with those who are there as witnesses, where some are not; and the branch before."""
+    async def add_witnesses(self, drafts: Sequence[Draft]) -> WitnessedDrafts:
+        """Return messages with those who are there as witnesses, where a person counts who is there."""
 
-        def read(moment: StoryMoment) -> tuple[BranchInfo, set[str], People]:
+        def read(moment: StoryMoment) -> tuple[BranchInfo, _Stand, Attendance | None]:
             snapshot = moment.snapshot
             branch = BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
-            gone = {casefold(name) for name in list_absent(snapshot.marks(COMINGS))}
-            if not gone:
-                return branch, gone, {}
-            is_met = branch.head and self._met[0] == branch.head
-            return branch, gone, self._met[1] if is_met else _list_met(moment)
+            marks = snapshot.marks(COMINGS | SAID_MARKS)
+            stand = branch.head, tuple(marks)
+            if not any(mark.kind in COMINGS for mark in marks):
+                return branch, stand, None
+            return branch, stand, self._attending[1] if self._attending[0] == stand else _find_attendance(moment)
 
-        branch, gone, people = await self._access.read(read)
-        if not gone:
-            return list(drafts), branch
-        self._met = branch.head, people
-        present = tuple(_leave_out(people, gone))
-        return [_add_present(draft, present) for draft in drafts], branch
+        branch, stand, now = await self._access.read(read)
+        if now is None:
+            return WitnessedDrafts(list(drafts), branch)
+        self._attending = stand, now
+        witnessed, then = now.witness(drafts)
+        return WitnessedDrafts(witnessed, branch, (stand[1], then))
 
-    def meet(self, before: int, after: BranchInfo, drafts: Sequence[Draft]) -> None:
-        """Learn of messages that were added behind a node."""
-        if self._met[0] == before:
-            first = after.messages - len(drafts)
-            people = update_people(self._met[1], enumerate((draft.message for draft in drafts), first))
-            self._met = after.head, people
+    def meet(self, added: WitnessedDrafts, after: BranchInfo) -> None:
+        """Learn that messages were added, and where the branch ends now."""
+        if added.then:
+            marks, attendance = added.then
+            self._attending = (after.head, marks), attendance
 
     async def _say(self, kind: MarkKind, name: str) -> None:
-        who = _check_name(name)
+        now = await self._access.read(_find_attendance)
+        who = now.find_gone(_check_name(name))
+        is_there = now.has(who)
 
         def change(change: StoryChange) -> None:
-            absent = list_absent(change.snapshot.marks(COMINGS))
-            has_left = casefold(who) in map(casefold, absent)
-            if kind is MarkKind.ENTERED and not has_left:
-                raise BadInput(f"{who} has not left.")
+            has_left = casefold(who) in map(casefold, list_absent(change.snapshot.marks(COMINGS)))
+            if kind is MarkKind.ENTERED and not has_left and is_there:
+                raise BadInput(f"{who} is there already.")
             if kind is MarkKind.LEFT and has_left:
                 raise BadInput(f"{who} has left already.")
             change.add_mark(kind, change.snapshot.messages - 1, who)
@@ -181,27 +194,15 @@ def _check_name(name: str) -> str:
     return who
 
 
+def _find_attendance(moment: StoryMoment) -> Attendance:
+    snapshot = moment.snapshot
+    newest = snapshot.path(snapshot.messages - 1, snapshot.messages - 1) if snapshot.messages else []
+    message = newest[0].entry.message if newest else None
+    return find_attendance(moment.read_presence(), snapshot.marks(COMINGS), message)
+
+
 def _list_present(moment: StoryMoment) -> list[str]:
-    marks = moment.snapshot.marks(COMINGS)
-    gone = {casefold(name) for name in list_absent(marks)}
-    newest = moment.read_presence().stretches()[-1:]
-    if gone or not newest or newest[0].names is None:
-        return _leave_out(_list_met(moment), gone)
-    came = (mark.text for mark in marks if mark.kind is MarkKind.ENTERED and mark.position == newest[0].span.last)
-    named = {casefold(name): name for name in (*came, *newest[0].names)}
-    return sorted(name for key, name in named.items() if key not in NARRATORS)
-
-
-def _leave_out(people: People, gone: Collection[str]) -> list[str]:
-    """Return the people of a story but for those who are gone, by name."""
-    players = [person.name for key, person in people.items() if person.plays and key not in NARRATORS]
-    return sorted(name for name in (*list_characters(people), *players) if casefold(name) not in gone)
-
-
-def _list_met(moment: StoryMoment) -> People:
-    """Return the people of this very story: those of an earlier one are not there by themselves."""
-    people = moment.read_known().state.people
-    return {key: person for key, person in people.items() if person.last >= 0}
+    return sorted(moment.read_presence().show_names(_find_attendance(moment).names))
 
 
 def _list_names(moment: StoryMoment) -> list[str]:
@@ -228,9 +229,3 @@ def _find_span(messages: int, first: int, last: int) -> Span:
     if begin > end:
         raise BadInput(f"A stretch goes from its first message to its last: {begin} comes after {end}.")
     return Span(begin, end)
-
-
-def _add_present(draft: Draft, present: tuple[str, ...]) -> Draft:
-    """Return a message with its witnesses: those that are given, else those who are there."""
-    message = draft.message
-    return draft if message.witnesses is not None else replace(draft, message=replace(message, witnesses=present))

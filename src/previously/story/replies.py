@@ -353,7 +353,7 @@ class Replies:
         """Put what came where it belongs; return the branch then."""
         if passage.text.strip():
             draft = Draft(make_reply(passage.text, passage.speaker, passage.reasoning))
-            (witnessed,), _ = await self._presence.add_witnesses([draft])
+            (witnessed,) = (await self._presence.add_witnesses([draft])).drafts
             if not await self._put_instead(witnessed, branch, passage, partial=partial, also=also):
                 kept = replace(place, witnesses=witnessed.message.witnesses)
                 await self._follower.answer(kept, [draft.message], partial=partial, also=also)

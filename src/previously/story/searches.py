@@ -15,10 +15,19 @@ from previously.core.versions import Cost, Status
 from previously.folds.checks import Refused
 from previously.folds.seek import SeekFold
 from previously.runtime.answer_cache import AnswerSource
-from previously.runtime.search import SearchHit, catch_up, list_allowed, list_earlier, list_keys, search_all
+from previously.runtime.search import (
+    SearchHit,
+    SearchOrder,
+    catch_up,
+    list_allowed,
+    list_earlier,
+    list_keys,
+    search_all,
+)
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.story.access import StoryAccess
+from previously.story.ask_writer import ask_writer
 from previously.story.statements import Statement, list_statements
 from previously.view.reader import Reader, ReaderKind, parse_reader
 
@@ -124,10 +133,12 @@ class Searches:
     async def _find(
         self, query: str, top: int | None, budget_tokens: int | None, who: Reader, beside: Sequence[str]
     ) -> list[SearchHit]:
-        counter, dated = self._access.settings.counter, self._access.settings.in_force.clock == "chat"
+        settings = self._access.settings
+        dated = settings.in_force.clock == "chat"
+        wanted = SearchOrder(query, top, budget_tokens, settings.counter, dated, beside=beside)
 
         def read(moment: StoryMoment) -> list[SearchHit]:
-            return search_all(moment, query, top, budget_tokens, who, counter, dated=dated, beside=beside)
+            return search_all(moment, wanted, who)
 
         return await self._access.read(read)
 
@@ -157,8 +168,8 @@ async def seek_words(access: StoryAccess, writer: MemoryWriter, question: str, w
 
     known, place = await access.read(read)
     fold = SeekFold(question[:LONGEST_QUESTION], known)
-    reply = await writer.write(fold, source=place)
-    cost = sum((attempt.cost for attempt in reply.attempts), reply.cost)
+    reply = await ask_writer(access, writer, fold, place, "other words for a search")
+    cost = reply.total_cost
     if reply.status is Status.REFUSED:
         return SoughtWords((), reply.reason, reply.model, cost)
     verdict = fold.judge_text(reply.text)  # a writer of one's own need not have judged it

@@ -310,7 +310,7 @@ class Things:
 
     async def trace(self, thing: Thing | None = None) -> tuple[Version, bool]:
         """Return the version that a thing is, by default the recap in force, and whether it is in force."""
-        versions = await self._history.log()
+        versions = [version for version in await self._history.log() if version.made.status is not Status.ASKED]
         texts = await self._list_in_force(versions)
         if thing is not None:
             version = await self._find_version(versions, thing)
@@ -336,7 +336,9 @@ class Things:
         return older
 
     async def _list_kept(self) -> list[Version]:
-        return [version for version in await self._history.log() if version.made.status is not Status.REFUSED]
+        """List the versions that were texts of the story."""
+        none = (Status.REFUSED, Status.ASKED)
+        return [version for version in await self._history.log() if version.made.status not in none]
 
     async def _find_version(self, versions: Sequence[Version], thing: Thing) -> Version:
         """Return the version that a thing is: itself, or the one of its text in force."""

@@ -91,7 +91,8 @@ class Transcript:
         """Add several messages at the end, all or none. Who is not there does not witness them. `undoable` is for what
         a person adds by a deed of its own, not for a chat that goes on."""
         key = self._access.key
-        witnessed, before = await self._presence.add_witnesses(drafts)
+        added = await self._presence.add_witnesses(drafts)
+        witnessed = added.drafts
 
         def note_deed(tables: Tables) -> None:
             snapshot = tables.snapshot(key)
@@ -109,8 +110,8 @@ class Transcript:
             also=note_deed if undoable else None,
         )
         # Otherwise it had been added before, or others were there first.
-        if branch.messages == before.messages + len(witnessed):
-            self._presence.meet(before.head, branch, witnessed)
+        if branch.messages == added.before.messages + len(witnessed):
+            self._presence.meet(added, branch)
         return branch
 
     async def insert(

@@ -177,10 +177,17 @@ def _parse_epoch(values: dict[str, Any]) -> Epoch:
         )
         for one in values.pop("memories")
     )
-    cut = tuple(LeftOut(one["what"], Reason(one["reason"]), _parse_span(one["span"])) for one in values.pop("cut"))
+    cut = tuple(map(_parse_left_out, values.pop("cut")))
     trimmed = values.pop("trim", {})
     trim = Trim(**{**trimmed, "repeated": tuple(tuple(place) for place in trimmed.get("repeated", ()))})
     return Epoch(memories=memories, cut=cut, trim=trim, **values)
+
+
+def _parse_left_out(one: dict[str, Any]) -> LeftOut:
+    share_of = one.get("share_of")  # recipes of earlier versions do not say
+    return LeftOut(
+        one["what"], Reason(one["reason"]), _parse_span(one["span"]), Section(share_of) if share_of else None
+    )
 
 
 def _parse_span(value: Any) -> Any:

@@ -94,8 +94,10 @@ class LeftOut:
 
     @property
     def why(self) -> str:
-        """The reason in words."""
-        return f"the room for {_SHARED_BY[self.share_of]} is used up" if self.share_of else self.reason.value
+        """The reason in words: of what has no room, whether that of its section or all of the view is used up."""
+        if self.share_of:
+            return f"the room for {_SHARED_BY[self.share_of]} is used up"
+        return "the whole budget is used up" if self.reason is Reason.BUDGET else self.reason.value
 
 
 _SHARED_BY = {

@@ -54,7 +54,7 @@ def test_fold_once(long: Cli) -> None:
 
 
 def test_fold_for_people(long: Cli) -> None:
-    assert long("fold", "tale", "--plan").out.startswith("Messages 0-119 would be folded: 2 recap; 3,000 tokens read")
+    assert long("fold", "tale", "--plan").out.startswith("Messages 0-119 would be folded: 2 recaps; 3,000 tokens read")
     plan = long("fold", "tale", "--plan", "-v").out.splitlines()
     assert plan[0].startswith("Messages 0-59 would be folded into the recap (60 messages)")
     ran = long("fold", "tale", "-v")
@@ -105,7 +105,7 @@ def test_view_keeps_its_shape_and_its_budget(long: Cli) -> None:
 
 def test_view_lists_what_it_leaves_out(long: Cli) -> None:
     ran = long("view", "tale", "--budget", 300, "--json").json
-    assert [(item["reason"], item["span"][0]) for item in ran["left_out"]] == [("budget", 0)]
+    assert [(item["reason"], item["span"][0]) for item in ran["left_out"]] == [("the whole budget is used up", 0)]
     assert ran["fold_due"] is True
     people = long("view", "tale", "--budget", 300).out
     assert "Left out\n  messages 0-" in people

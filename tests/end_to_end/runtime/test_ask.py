@@ -210,3 +210,26 @@ def test_a_question_that_fits_no_window_is_answered_by_the_sources() -> None:
         assert "memory_window_tokens" in answer.reason
         assert not model.requests
         assert story.ask(KEY).verdict is Verdict.ANSWERED, "what nobody asked for is no more than fits"
+
+
+def test_questions_and_searches_count_into_the_limits_and_the_costs_of_a_story() -> None:
+    model = ScriptedModel(lambda request: "It is under the stair [1]." if "[1]" in request.user else "under a stair")
+    with BlockingMemory(":memory:", settings=Settings(calls_per_day=2), model=model) as memory:
+        story = tell(memory)
+        before = memory.stories()
+        assert story.ask(KEY).calls == 1
+        assert story.search_with_model("Was the roof mended?").words.cost.calls == 1
+        assert memory.stories() == before, "a question changes nothing of a story"
+        (row,) = memory.glance()
+        assert (row.memories, row.cost.calls) == (0, 2) and row.cost.input_tokens > 0
+        third = story.ask("Who owes the miller forty crowns?")
+        assert (third.calls, third.verdict) == (0, Verdict.SOURCES) and "limit of 2 calls per day" in third.reason
+        assert "limit of 2 calls" in story.search_with_model("Who mends the wheel?").words.reason
+        assert len(model.requests) == 2
+        kept = story.log()
+        assert [(one.made.kind.value, one.made.status.value, one.made.cost.calls) for one in kept] == [
+            ("question", "asked", 1), ("question", "asked", 1),
+        ]  # fmt: skip
+        assert [one.made.reason for one in kept] == ["a question about the story", "other words for a search"]
+        assert not any("key" in f"{one.made.text}{one.made.reason}" for one in kept), "no words of a question are kept"
+        assert story.failures() == [] and not memory.verify().faults

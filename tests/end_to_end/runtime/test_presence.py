@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -11,6 +12,9 @@ from previously import BadInput, BlockingMemory, Settings
 from previously.blocking import BlockingStory
 from previously.core.cast import Fact
 from previously.core.presence import PresenceSource
+from previously.memory.attendance import find_attendance
+from previously.story import presence
+from tests.effort import cases
 from tests.end_to_end.runtime.truthful import Truthful
 
 PEOPLE = ("Maya", "Bram", "Odalys")
@@ -49,11 +53,112 @@ def test_who_is_there_now_was_there_at_the_newest_message(told: Told) -> None:
     story = told.story
     assert story.present() == ["Bram", "Odalys"] == sorted(story.presence()[-1].names or ())
     story.leave("Bram")
-    assert story.present() == ["Maya", "Odalys"], "what is said next is said before all others"
+    assert story.present() == ["Odalys"], "Maya was not in this scene"
     story.add("assistant", "It is quiet.", name="Odalys")
-    assert set(story.presence()[-1].names or ()) == {"Maya", "Odalys"} == set(story.present())
+    assert story.presence()[-1].names == ("Odalys",) and story.present() == ["Odalys"]
+    assert 12 not in told.finds("Maya") | told.finds("Bram")
     story.enter("Bram")
-    assert story.present() == sorted(PEOPLE)
+    assert story.present() == ["Bram", "Odalys"]
+
+
+def test_whoever_enters_is_there_until_the_scene_ends_though_they_say_nothing(told: Told) -> None:
+    story = told.story
+    story.leave("Bram")
+    story.add("assistant", "I waited by the Ferry.", name="Odalys")
+    story.enter("Maya")
+    story.enter("Bram")
+    for _ in range(3):
+        story.add("assistant", "I waited by the Ferry.", name="Odalys")
+    assert [told.who(at)[0] for at in (12, 13, 15)] == [{"Odalys"}, set(PEOPLE), set(PEOPLE)]
+    story.add("assistant", "***\n\nI slept by the Ferry.", name="Odalys")
+    assert told.who(16) == ({"Odalys"}, PresenceSource.INFERRED), "nobody is away: a new scene goes by who speaks"
+
+
+def test_several_leave_in_turn_and_whoever_speaks_is_there_from_then_on(told: Told) -> None:
+    story = told.story
+    story.enter("Maya")
+    story.leave("Bram")
+    story.add("assistant", "One.", name="Odalys")
+    story.leave("Odalys")
+    story.add("assistant", "Two.", name="Corin")
+    story.add("user", "Three.", name="Anna")
+    story.leave("Maya")
+    story.add("assistant", "Four.", name="Bram")
+    story.add("assistant", "Five.")
+    given = [set(item.entry.message.witnesses or ()) for item in story.messages()[12:]]
+    here = {"Maya", "Corin", "Anna"}
+    assert given == [{"Maya", "Odalys"}, here - {"Anna"}, here, here - {"Maya"}, here - {"Maya"}]
+    assert story.absent() == ["Bram", "Odalys", "Maya"]
+    known = {hit.position for word in ("Four", "Five") for hit in story.search(word, witness="Bram")}
+    assert known & set(range(12, 17)) == {15}, "whoever speaks knows what they said, but nobody said that he is back"
+
+
+def test_what_is_given_says_who_is_there_next_and_what_nobody_heard_does_not(told: Told) -> None:
+    story = told.story
+    story.leave("Bram")
+    story.add("assistant", "One.", name="Odalys", witnesses=["Maya"])
+    assert story.present() == ["Maya", "Odalys"]
+    story.add("assistant", "An aside.", witnesses=[])
+    assert story.present() == ["Maya", "Odalys"]
+
+
+def test_in_a_duet_whoever_stays_hears_the_rest_alone() -> None:
+    with BlockingMemory(":memory:", settings=SETTINGS) as memory:
+        story = memory.story("tale")
+        story.add("user", "Who is there?", name="Anna")
+        story.add("assistant", "I am.", name="Maya Ash")
+        story.leave("Maya")
+        assert story.present() == ["Anna"] and story.absent() == ["Maya"]
+        story.add("user", "She is gone.", name="Anna")
+        story.enter("maya ash")
+        story.add("user", "She is back.", name="Anna")
+        assert [item.entry.message.witnesses for item in story.messages()] == [
+            None, None, ("Anna",), ("Anna", "Maya Ash"),
+        ]  # fmt: skip
+        assert story.present() == ["Anna", "Maya Ash"]
+
+
+@pytest.mark.parametrize("seed", range(cases(4)))
+def test_what_is_said_next_is_said_before_those_who_are_there(told: Told, seed: int) -> None:
+    story, chance = told.story, random.Random(seed)
+    for number in range(60):
+        who = chance.choice((*PEOPLE, "Corin", "Anna"))
+        deed = chance.randrange(8)
+        with suppress(BadInput):
+            if deed < 2:
+                (story.leave, story.enter)[deed](who)
+        if deed == 2:
+            story.end_scene()
+        there = story.present()
+        given = chance.choice((None, [], [who], list(PEOPLE))) if deed == 3 else None
+        text = chance.choice((f"It is {number}.", f"It is {number}.\n\n***", f"***\n\nIt is {number}."))
+        story.add("assistant", text, name=who if deed > 5 else None, witnesses=given)
+        heard = story.messages()[-1].entry.message.witnesses
+        if given is not None or not story.absent():
+            continue
+        spoke = {who} - set(story.absent()) if deed > 5 else set[str]()
+        assert set(heard or ()) == {*there, *spoke}, f"at message {number + 12}"
+
+
+def test_a_story_is_not_read_again_for_each_message_that_is_added(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    story, read = told.story, list[int]()
+
+    def count(*args: object) -> object:
+        read.append(1)
+        return find_attendance(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(presence, "find_attendance", count)
+    story.add("assistant", "Nobody has left.", name="Maya")
+    assert not read
+    story.leave("Bram")
+    read.clear()
+    for number in range(8):
+        story.add("assistant", f"It is {number}.", name=PEOPLE[number % 3])
+    story.add("assistant", "It is late.", name="Maya", witnesses=["Maya"])
+    kept = story.present()
+    story.add("assistant", "It is later.", name="Maya")
+    assert len(read) == 2, "once for what is added, and once for who is there"
+    assert kept == ["Maya"] and told.who(22)[0] == {"Maya"}
 
 
 def test_presence_is_inferred_and_then_noted(told: Told) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from previously.core.path import Span
 from previously.core.tokens import ESTIMATE
+from previously.view.epoch import Epoch
 from previously.view.memory import Remembered, fit_memories
 from previously.view.reader import GAME_SHARES, SHARES
+from previously.view.recipe import Recipe, parse_recipe, write_recipe
 from previously.view.view import LeftOut, Reason, Section
 
 
@@ -26,3 +29,17 @@ def test_lines_of_a_list_that_has_no_room_left() -> None:
 
 def test_another_reason_is_itself() -> None:
     assert LeftOut("message 3", Reason.HIDDEN).why == "hidden"
+
+
+def test_the_whole_budget_is_not_the_share_of_a_section() -> None:
+    assert LeftOut("messages 3-9", Reason.BUDGET).why == "the whole budget is used up"
+
+
+def test_a_recipe_keeps_whose_share_was_used_up() -> None:
+    cut = (
+        LeftOut("a thread", Reason.BUDGET, share_of=Section.THREADS),
+        LeftOut("message 3", Reason.BUDGET, Span(3, 3)),
+    )
+    epoch = Epoch(first=4, memories=(), cut=cut, told={}, by_hand="", counter="")
+    kept = parse_recipe(*write_recipe(Recipe(epoch, 5, (Span(4, 5),), (), 2_000, ())))
+    assert kept is not None and kept.epoch.cut == cut

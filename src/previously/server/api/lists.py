@@ -329,9 +329,9 @@ async def leave(story: Opened, body: Name) -> dict[str, Any]:
 
 @router.post("/presence/enter")
 async def enter(story: Opened, body: Name) -> dict[str, Any]:
-    """Say who is there again."""
+    """Say who is there, or there again."""
     await story.enter(body.name)
-    return {**await _presence_json(story), "done": f"{body.name} is there again."}
+    return {**await _presence_json(story), "done": f"{body.name} is there from now on."}
 
 
 async def _presence_json(story: Story) -> dict[str, Any]:

@@ -174,13 +174,13 @@ class VersionTable:
         return (row for row in rows if row[3] in scopes or begins_at_front(row[3]))
 
     def spent(self, owner: str, since: str) -> Cost:
-        """Sum up the cost of the owner's folds since that time."""
+        """Sum up the cost of the owner's folds and questions since that time."""
         row = self._session.one("spent", {"owner": owner, "since": since})
         assert row is not None, "a sum is always there"
         return Cost(*row)
 
     def spent_by_story(self, owner: str) -> dict[int, tuple[int, Cost]]:
-        """Return how many versions each of the owner's stories has, and what they cost together."""
+        """Return how many memories each of the owner's stories has, and what they and questions cost together."""
         rows = self._session.rows("spent_by_story", {"owner": owner})
         return {story: (count, Cost(*cost)) for story, count, *cost in rows}
 

@@ -43,9 +43,6 @@ const readView = (story, at, reader, signal) => (at === "now" ? get(storyPath(st
 const textOf = (message) => (typeof message.content === "string" ? message.content
   : Array.isArray(message.content) ? message.content.map((/** @type {any} */ part) => part.text ?? `[${part.type}]`).join("\n") : message.tool_calls ? JSON.stringify(message.tool_calls, null, 1) : "");
 
-/** Why something was left out. @type {Record<string, string>} */
-const OUT = { budget: "the view has no room left" };
-
 /** @type {Record<string, string>} */
 const ROLES = { system: "Instructions and memory", user: "User", assistant: "Model", tool: "Tool" };
 
@@ -63,7 +60,7 @@ function Turn({ story, at, reader }) {
         <p class="small faint">${ROLES[message.role] ?? message.role}${message.name ? ` · ${message.name}` : ""}</p><div class="story-text" dir="auto">${textOf(message)}</div></li>`)}</ol>`}
       ${tab === "why" && html`<div class="scroll" tabindex="0" role="region" aria-label="Why each part is there"><table class="stacked"><thead><tr><th scope="col">Part</th><th scope="col">Messages</th><th scope="col" class="number">Tokens</th><th scope="col">Why</th></tr></thead><tbody>
         ${gather(data.items).map((/** @type {any} */ item, /** @type {number} */ index) => html`<tr key=${index}><td><span class=${`patch part-${item.section}`} aria-hidden="true" />${sayPart(item.section)}</td><td data-label="messages ">${item.spans}</td><td class="number" data-label="tokens ">${item.tokens.toLocaleString("en")}</td><td class="wide-cell">${item.reason}</td></tr>`)}</tbody></table></div>`}
-      ${tab === "out" && (data.left_out.length ? html`<ul class="bare lines">${data.left_out.map((/** @type {any} */ item, /** @type {number} */ index) => html`<li key=${index}><b dir="auto">${item.what}</b> <span class="faint">${OUT[item.reason] ?? item.reason}</span></li>`)}</ul>` : html`<${Empty} title="Nothing was left out" />`)}<//>`}<//>`}
+      ${tab === "out" && (data.left_out.length ? html`<ul class="bare lines">${data.left_out.map((/** @type {any} */ item, /** @type {number} */ index) => html`<li key=${index}><b dir="auto">${item.what}</b> <span class="faint">${item.reason}</span></li>`)}</ul>` : html`<${Empty} title="Nothing was left out" />`)}<//>`}<//>`}
   </section>`;
 }
 

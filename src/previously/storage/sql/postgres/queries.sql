@@ -79,7 +79,7 @@ WHERE s.owner = :owner AND s.name_hash = md5(:name::text) AND s.name = :name
 -- name: story_stamps
 SELECT s.id, s.name, b.name, b.head, b.messages,
        (SELECT coalesce(max(m.id), 0) FROM move m WHERE m.story = s.id),
-       (SELECT coalesce(max(v.id), 0) FROM version v WHERE v.story = s.id),
+       (SELECT coalesce(max(v.id), 0) FROM version v WHERE v.story = s.id AND v.kind <> 'question'),
        (SELECT coalesce(max(k.id), 0) FROM mark k WHERE k.story = s.id),
        (SELECT coalesce(sum(k.retired_by), 0)::bigint FROM mark k WHERE k.story = s.id),
        (SELECT count(*) FROM story_book a WHERE a.story = s.id), s.settings
@@ -89,7 +89,7 @@ WHERE s.owner = :owner ORDER BY s.name
 -- name: story_stamp
 SELECT s.id, s.name, b.name, b.head, b.messages,
        (SELECT coalesce(max(m.id), 0) FROM move m WHERE m.story = s.id),
-       (SELECT coalesce(max(v.id), 0) FROM version v WHERE v.story = s.id),
+       (SELECT coalesce(max(v.id), 0) FROM version v WHERE v.story = s.id AND v.kind <> 'question'),
        (SELECT coalesce(max(k.id), 0) FROM mark k WHERE k.story = s.id),
        (SELECT coalesce(sum(k.retired_by), 0)::bigint FROM mark k WHERE k.story = s.id),
        (SELECT count(*) FROM story_book a WHERE a.story = s.id), s.settings
@@ -295,7 +295,7 @@ SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(input_tokens), 0)::bigint, 
 FROM version WHERE owner = :owner AND at >= :since AND calls > 0
 
 -- name: spent_by_story
-SELECT story, count(*), coalesce(sum(CASE WHEN calls > 0 THEN calls END), 0)::bigint,
+SELECT story, count(CASE WHEN kind <> 'question' THEN 1 END), coalesce(sum(CASE WHEN calls > 0 THEN calls END), 0)::bigint,
        coalesce(sum(CASE WHEN calls > 0 THEN input_tokens END), 0)::bigint,
        coalesce(sum(CASE WHEN calls > 0 THEN output_tokens END), 0)::bigint
 FROM version WHERE owner = :owner GROUP BY story

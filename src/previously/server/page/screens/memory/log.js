@@ -9,7 +9,7 @@ import { sayMaker, sayStatus } from "./history.js";
 const PAGE = 50;
 
 /** @type {Record<string, string>} */
-const KINDS = { recap: "Recap", episode: "Episode", note: "Notes", chapter: "Chapter", short: "Chapter in short", backbone: "Whole story in short", brief: "Brief", scene: "Scene", analysis: "Analysis", cast: "What somebody knows", lore: "Lore" };
+const KINDS = { recap: "Recap", episode: "Episode", note: "Notes", chapter: "Chapter", short: "Chapter in short", backbone: "Whole story in short", brief: "Brief", scene: "Scene", analysis: "Analysis", cast: "What somebody knows", lore: "Lore", question: "Question" };
 /** @param {string} kind */
 const sayKind = (kind) => KINDS[kind] ?? kind;
 

@@ -75,7 +75,7 @@ function Now({ story, data }) {
   const say = (/** @type {string} */ verb, /** @type {string} */ name, /** @type {string} */ done) => () => change(story, "POST", ["presence", verb], { name }, { done });
   return html`<section><h2>Who is there now</h2><p class="faint small">Say who leaves and who comes back; it counts from the next message on.</p><p class="chips">
     ${data.present.map((/** @type {string} */ name) => html`<span class="chip" key=${name} dir="auto">${name} <${Button} kind="link" aria-label=${`${name} leaves`} onClick=${say("leave", name, `${name} is away from here on.`)}>leaves<//></span>`)}
-    ${data.absent.map((/** @type {string} */ name) => html`<span class="chip away" key=${name} dir="auto">${name} <${Button} kind="link" aria-label=${`${name} enters`} onClick=${say("enter", name, `${name} is there again.`)}>enters<//></span>`)}</p></section>`;
+    ${data.absent.map((/** @type {string} */ name) => html`<span class="chip away" key=${name} dir="auto">${name} <${Button} kind="link" aria-label=${`${name} enters`} onClick=${say("enter", name, `${name} is there from now on.`)}>enters<//></span>`)}</p></section>`;
 }
 
 /** @param {{ story: string, stretch: any, people: string[], onClose: () => void }} props */
