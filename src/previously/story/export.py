@@ -153,13 +153,18 @@ class StoryExport:
         """Return the story as a book."""
         said, closed, recap = await self._transcript.messages(), await self._texts.chapters(), await self._texts.recap()
         chapters = [
-            BookChapter(chapter.name, chapter.text, _list_passages(said[chapter.span.first : chapter.span.last + 1]))
+            BookChapter(
+                chapter.title,
+                chapter.text,
+                _list_passages(said[chapter.span.first : chapter.span.last + 1]),
+                number=chapter.number,
+            )
             for chapter in closed
         ]
         rest = said[closed[-1].span.last + 1 :] if closed else said
         if rest or not chapters:
-            title = f"Chapter {closed[-1].number + 1}" if closed else ""
-            chapters.append(BookChapter(title, recap.text if recap else "", _list_passages(rest)))
+            number = closed[-1].number + 1 if closed else 0
+            chapters.append(BookChapter("", recap.text if recap else "", _list_passages(rest), number=number))
         return StoryBook(self._name, tuple(chapters), tuple(await self._list_appendix()))
 
     async def _list_appendix(self) -> list[AppendixPart]:
