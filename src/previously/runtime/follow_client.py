@@ -168,7 +168,9 @@ class ClientFollower:
 
         def read(tables: Tables) -> tuple[BranchMatch, _ChangePlan | None, str] | str:
             match = self._finder.find(tables, request, near)
-            return _plan(tables, match, request) if match else _find_free_name(tables, request.owner, make_new_name(new_name))
+            if match is None:
+                return _find_free_name(tables, request.owner, make_new_name(new_name))
+            return _plan(tables, match, request)
 
         planned, created = await self._store.read(request.owner, read), False
         if isinstance(planned, str):

@@ -101,8 +101,8 @@ class DirectoryEdits:
         """Bring the edits in an exported directory (its files by their paths) into the story, each as an edit by hand.
 
         What both sides have changed is a conflict and left alone, unless it is named (`lore:grim/content`, `all`) in
-        `keep_files` or `keep_story`. Any other edit that `keep_story` names goes from the files. A fault in a file is a `BadInput` that names file and line; then nothing is done.
-        With `renamed`, the story may have had another name when it was exported.
+        `keep_files` or `keep_story`. Any other edit that `keep_story` names goes from the files. A fault in a file is a
+        `BadInput` that names file and line; then nothing is done. With `renamed`, the story may have had another name when it was exported.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
