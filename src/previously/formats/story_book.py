@@ -48,7 +48,7 @@ class BookChapter:
 
     @property
     def label(self) -> str:
-        """What stands above it; empty for nothing."""
+        """Return its heading; empty for none."""
         return name_chapter(self.number, self.title) if self.number else self.title
 
 

@@ -102,7 +102,8 @@ class DirectoryEdits:
 
         What both sides have changed is a conflict and left alone, unless it is named (`lore:grim/content`, `all`) in
         `keep_files` or `keep_story`. Any other edit that `keep_story` names goes from the files. A fault in a file is a
-        `BadInput` that names file and line; then nothing is done. With `renamed`, the story may have had another name when it was exported.
+        `BadInput` that names file and line; then nothing is done. With `renamed`, the story may have had another name
+        when it was exported.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -169,7 +170,7 @@ class DirectoryEdits:
         """Return the edits that would be made, and those that the story would refuse, as far as that is known before
         others are made: messages that are added may make room for a recap."""
         moves = any(edit.address.startswith("message:") for edit in edits)
-        statuses = {edit.address: edit.files for edit in edits if edit.field == "status"}
+        statuses = {edit.address: str(edit.files) for edit in edits if edit.field == "status"}
 
         def check(moment: StoryMoment, edit: DirectoryEdit) -> None:
             kind = edit.address.partition(":")[0]
