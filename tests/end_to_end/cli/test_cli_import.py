@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -532,3 +534,33 @@ def test_a_span_that_ends_before_it_begins_is_refused(cli: Cli, tmp_path: Path) 
     cli("add", "tale", "--role", "user", "--text", "Hi.")
     ran = cli("import", scene, "--story", "tale", "--span", "3-1")
     assert (ran.code, ran.err) == (2, "previously: '3-1' is no stretch of messages: it ends before it begins.\n")
+
+
+RUN_AND_MEASURE = """
+import sys
+from previously.cli.command_table import main
+code = main(sys.argv[1:])
+status = open("/proc/self/status").read()
+print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
+sys.exit(code)
+"""
+"""A process says itself what it held: to its parent, it is never smaller than that was when it began."""
+
+
+def measure_peak(*arguments: object) -> float:
+    """The most megabytes that a command holds, in a process of its own."""
+    command = [sys.executable, "-c", RUN_AND_MEASURE, *map(str, arguments)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells what a process held")
+@pytest.mark.slow(reason="takes seconds, to be worth measuring")
+def test_a_large_file_is_not_held_in_memory(tmp_path: Path) -> None:
+    """Held whole, the larger file takes 40 MB more than the smaller one; as it comes in, 12."""
+    line = json.dumps({"role": "user", "content": "The ferry is late again. " * 320})
+    peaks = []
+    for megabytes in (12, 48):
+        file = tmp_path / f"{megabytes}.jsonl"
+        file.write_text("\n".join(line for _ in range(megabytes * 1_000_000 // len(line))))
+        peaks.append(measure_peak("--db", tmp_path / f"{megabytes}.db", "import", file))
+    assert peaks[1] - peaks[0] < 24, peaks
