@@ -36,7 +36,9 @@ def apply(
     keep_story: Annotated[
         list[str] | None,
         typer.Option(
-            "--keep-story", metavar="ITEM", help="Of a conflict, take what the story says; all for every one."
+            "--keep-story",
+            metavar="ITEM",
+            help="Of a conflict, or any edit, take what the story says; all for every conflict.",
         ),
     ] = None,
     story: Annotated[
@@ -93,7 +95,8 @@ def _print_result(result: AppliedDirectory, *, preview: bool) -> None:
     if conflicts:
         parts.append(f"{output.count_nouns(conflicts, 'conflict')}: decide with --keep-files ITEM or --keep-story ITEM")
     if len(result.left) > conflicts:
-        parts.append(f"{output.count_nouns(len(result.left) - conflicts, 'edit')} refused")
+        refused = output.count_nouns(len(result.left) - conflicts, "edit")
+        parts.append(f"{refused} refused: change the file, or give the edit up with --keep-story ITEM")
     sentence = (
         "; ".join(parts) if parts else f"There is nothing to apply: the files hold no edit that {result.story} lacks"
     )

@@ -40,7 +40,10 @@ def parse_stretch(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(-?[0-9]{1,18})(?:-(-?[0-9]{1,18}))?", text)
     if not match:
         raise BadInput(f"{text!r} is no stretch of messages: give FIRST-LAST, like 3-7, or one position.")
-    return int(match[1]), int(match[2] or match[1])
+    first, last = int(match[1]), int(match[2] or match[1])
+    if 0 <= last < first:
+        raise BadInput(f"{text!r} is no stretch of messages: it ends before it begins.")
+    return first, last
 
 
 def parse_budget(text: str) -> int:

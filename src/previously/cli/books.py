@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -111,10 +111,13 @@ def import_book(
     if as_json:
         problems_json = [{"entry": entry.name, "uid": entry.uid, "problems": problems} for entry, problems in unsound]
         record = {"book": called, "entries": len(entries), "replaced": replaced, "problems": problems_json}
-        output.emit(record | {"changes": [_describe_change(change) for change in changes]})
+        output.emit(record | {"changes": [describe_change(change) for change in changes]})
         return
     _print_imported(called, len(entries), unsound, replaced=replaced)
-    _print_changes(changes, replaced=replaced)
+    if replaced:
+        told = f"{output.count_nouns(len(changes), 'change')} since." if changes else "Nothing has changed since."
+        output.console().print(told)
+    print_changes([describe_change(change) for change in changes])
 
 
 @app.command("edit")
@@ -215,7 +218,8 @@ def _print_imported(called: str, count: int, unsound: list[tuple[KeyedEntry, lis
         console.print(f"  … and {len(unsound) - MOST_TOLD:,} more with problems.")
 
 
-def _describe_change(change: BookChange) -> dict[str, object]:
+def describe_change(change: BookChange) -> dict[str, object]:
+    """Return a change as JSON has it."""
     values = {"entry": change.entry, "uid": change.uid, "field": change.field}
     return {**values, "before": _as_plain(change.before), "after": _as_plain(change.after)}
 
@@ -224,16 +228,14 @@ def _as_plain(value: object) -> object:
     return asdict(value) if isinstance(value, CharacterFilter) else value
 
 
-def _print_changes(changes: Sequence[BookChange], *, replaced: bool) -> None:
-    if not replaced:
-        return
+def print_changes(changes: Sequence[Mapping[str, object]]) -> None:
+    """Print what a book says otherwise than the one before, entry by entry."""
     console = output.console()
-    console.print(f"{output.count_nouns(len(changes), 'change')} since." if changes else "Nothing has changed since.")
     for change in changes[:MOST_TOLD]:
-        told = f"{change.field}: {_show_value(change.before)} → {_show_value(change.after)}"
-        if change.field == WHOLE_ENTRY:
-            told = "new" if change.before is None else "gone"
-        console.print(f"  {output.one_line(change.entry)}: {output.one_line(told)}", soft_wrap=True)
+        told = f"{change['field']}: {_show_value(change['before'])} → {_show_value(change['after'])}"
+        if change["field"] == WHOLE_ENTRY:
+            told = "new" if change["before"] is None else "gone"
+        console.print(f"  {output.one_line(str(change['entry']))}: {output.one_line(told)}", soft_wrap=True)
     if len(changes) > MOST_TOLD:
         console.print(f"  … and {len(changes) - MOST_TOLD:,} more.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Sequence
 from itertools import count
@@ -79,7 +80,14 @@ def export_book(
 
     given = _read_card(card) if card is not None else None
     with open_memory(ctx) as memory:
-        content = memory.export_book(book, to, card=given)
+        content = memory.export_book(book, to)
+    if card is not None and given is not None:
+        from previously.formats.write_book import put_into_card
+
+        try:
+            content = put_into_card(given, json.loads(content))
+        except BadInput as error:
+            raise BadInput(f"{output.one_line(card)}: {error}") from None
     _deliver(book, to, [ExportFile(content)], out, as_json, noun="book")
 
 
@@ -149,13 +157,14 @@ def _read_card(path: str) -> bytes:
 
 def _note_left_out(files: list[ExportFile], out: str | None) -> None:
     if files[0].left_out:
+        them = "it" if files[0].left_out == 1 else "them"
         output.note(
-            f"Left out {output.count_nouns(files[0].left_out, 'hidden message')}: the format has no place for it."
+            f"Left out {output.count_nouns(files[0].left_out, 'hidden message')}: the format has no place for {them}."
         )
     if files[0].turns != files[0].messages:
         output.note(
             f"{output.count_nouns(files[0].messages, 'message')} became {output.count_nouns(files[0].turns, 'turn')}: "
-            "the format joins messages of one role that follow each other. No words are left out."
+            "in this format the user begins and roles alternate. No words are left out."
         )
     if out is None and len(files) > 1:
         others = output.count_nouns(len(files) - 1, "other branch")

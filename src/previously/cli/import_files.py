@@ -7,9 +7,10 @@ be read is named and left, and the rest comes in.
 from __future__ import annotations
 
 import gc
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +21,6 @@ from previously.cli.arguments import AsJson, check_name, open_memory, parse_stre
 from previously.cli.transcript import note_replaced
 from previously.core.errors import BadInput, UnknownStory
 from previously.core.exact_names import check_new_name
-from previously.core.fact_book import explain_taken
 from previously.story.json_results import intake_json
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def import_files(
     try:
         _import_all(ctx, files, options, results, as_json=as_json)
     except KeyboardInterrupt as error:
-        done = ", ".join(output.one_line(str(one.get("story", one.get("book")))) for one in results)
+        done = _list_done(results)
         rest = f"{done} came in, the rest did not" if done else "nothing was imported"
         if error.args:
             rest = f"{output.one_line(error.args[0])} may have its file whole, or nothing of it; import it again"
@@ -80,28 +80,35 @@ def import_files(
         raise
 
 
+def _list_done(results: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(output.one_line(str(one.get("story", one.get("book")))) for one in results)
+
+
 def _import_all(
     ctx: typer.Context, files: Sequence[str], options: _Options, results: list[dict[str, Any]], *, as_json: bool
 ) -> None:
     listed = _list_files(files, options)
     names = _name_stories(listed, options)
-    alone = {file for file, of_directory in listed if not of_directory}
     # Files that are named are all read before anything is written.
-    read = {file: _read(file, options) for file in alone}
-    if len(alone) > 1:  # a large file is read as it is taken in, so here it is only looked through
+    read = {file: _read(file, options) for file, of_directory in listed if not of_directory}
+    if len(read) > 1:  # a large file is read as it is taken in, so here it is only looked through
         for source in read.values():
             deque((source.stream if source else None) or (), maxlen=0)
     failed: list[dict[str, str]] = []
     gc.freeze()  # all that was loaded stays: to look through it again and again would take a tenth of the time
     with open_memory(ctx) as memory, output.progress("Importing") as progress:
+        known = {info.name for info in memory.stories()}
+        for file, source in read.items():
+            _check_names(file, names[file], source, options, known)
         for number, (file, _) in enumerate(listed):
             progress(number, len(listed))
             try:
-                source = read[file] if file in alone else _read(file, options)
+                source = read[file] if file in read else _read(file, options)
                 results += _import_file(memory, file, names[file], source, options)
             except BadInput as error:
-                if file in alone:
-                    raise
+                if file in read:
+                    done = _list_done(results)
+                    raise BadInput(f"{error} Before that, {done} came in.") if done else error from None
                 failed.append({"file": str(file), "reason": str(error)})
                 output.complain(str(error))
     _report(results, failed, options, as_json=as_json)
@@ -146,15 +153,33 @@ def _name_stories(listed: Sequence[tuple[Path, bool]], options: _Options) -> dic
             inside = "the directory holds" if any(of_directory for _, of_directory in listed) else "files are given:"
             raise BadInput(f"--story names one story, but {inside} {len(files)} files.")
         return {files[0]: options.story}
-    stems = Counter(file.stem for file in files)
-    names = {
-        file: f"{file.parent.name} {file.stem}" if of_directory and stems[file.stem] > 1 else file.stem
-        for file, of_directory in listed
-    }
-    twice = next((its_name for its_name, times in Counter(names.values()).items() if times > 1), None)
-    if twice is not None:
-        raise BadInput(f"Two files would both become the story {twice!r}; import them one by one with --story.")
+    stems: dict[str, list[Path]] = {}
+    for file in files:
+        stems.setdefault(file.stem, []).append(file)
+    named = {file for file, of_directory in listed if not of_directory}
+    names: dict[Path, str] = {}
+    for alike in stems.values():
+        for file, its_name in zip(alike, _tell_apart(alike), strict=True):
+            names[file] = file.stem if file in named else its_name
+    owners: dict[str, Path] = {}
+    for file, its_name in names.items():
+        other = owners.setdefault(its_name, file)
+        if other != file:
+            both = f"{output.one_line(str(other))} and {output.one_line(str(file))}"
+            raise BadInput(f"{both} would both become the story {its_name!r}; import them one by one with --story.")
     return names
+
+
+def _tell_apart(files: Sequence[Path]) -> list[str]:
+    """Return names for files of one name: with their directories, their endings, or both, as far as it is needed."""
+    places = [file.absolute().parent.name for file in files]
+    if len(files) == 1:
+        return [files[0].stem]
+    if len(set(places)) == len(files):
+        return [f"{place} {file.stem}" for place, file in zip(places, files, strict=True)]
+    if len({file.name for file in files}) == len(files):
+        return [file.name for file in files]
+    return [f"{place} {file.name}" for place, file in zip(places, files, strict=True)]
 
 
 def _read(file: Path, options: _Options) -> StorySource | None:
@@ -180,7 +205,7 @@ def _import_file(
     if source is None:
         return [_take_in_whole(memory, file, options)]
     if source.format == BOOK and options.story is None:
-        return [_keep_book(memory, book.name, book.given, options) for book in source.books]
+        return [_keep_book(memory, file, book.name, book.given, options) for book in source.books]
     from previously.story.intake import list_stories
 
     results = []
@@ -194,6 +219,20 @@ def _import_file(
             intake = _take_in(memory, its_name, its_source, is_new=its_name not in known)
         results.append(intake_json(its_name, its_source, intake))
     return results
+
+
+def _check_names(file: Path, name: str, source: StorySource | None, options: _Options, known: Collection[str]) -> None:
+    """Refuse a file of whose name no story can be called, before anything of other files is written. Of those that are
+    read as they come in, the first conversation stands for all: titles are cut."""
+    from previously.formats.lore_files import NAME as BOOK
+    from previously.story.intake import list_stories
+
+    if source is None or source.format == BOOK or options.story is not None:
+        return
+    held = None if source.stories is None else 1
+    for its_name, _ in islice(list_stories(None, name, source), held):
+        if its_name not in known:
+            _check_name(file, its_name)
 
 
 def _check_name(file: Path, name: str) -> None:
@@ -236,7 +275,7 @@ def _preview(memory: BlockingMemory, story: str, source: StorySource) -> Intake:
     try:
         return memory.story(story, create=False).preview(source)
     except UnknownStory:
-        return preview_new(source)
+        return preview_new(source, story)
 
 
 def _take_in_whole(memory: BlockingMemory, file: Path, options: _Options) -> dict[str, Any]:
@@ -254,17 +293,16 @@ def _take_in_whole(memory: BlockingMemory, file: Path, options: _Options) -> dic
     return {"story": story, **counts, "format": "previously", "branches": [], "skipped": {}}
 
 
-def _keep_book(memory: BlockingMemory, name: str, given: object, options: _Options) -> dict[str, Any]:
+def _keep_book(memory: BlockingMemory, file: Path, name: str, given: object, options: _Options) -> dict[str, Any]:
     """Keep a book that is no part of a story, in place of the one of that name."""
-    from previously.lore.books import parse_book
+    from previously.cli.books import describe_change
 
-    there = {info.name for info in memory.books()}
-    entries = len(parse_book(given, name).entries)
-    if not options.dry_run:
-        memory.keep_book(name, given)
-    elif name in {shared.name for shared in memory.shared()}:
-        raise BadInput(explain_taken(name))
-    return {"book": name, "entries": entries, "status": "updated" if name in there else "added", "format": "book"}
+    try:
+        kept = memory.keep_book(name, given, preview=options.dry_run)
+    except BadInput as error:
+        raise BadInput(f"{output.one_line(str(file))}: {error}") from None
+    record = {"book": name, "entries": len(kept.entries), "status": kept.status, "format": "book"}
+    return record | {"changes": [describe_change(change) for change in kept.changes]}
 
 
 def _report(
@@ -279,6 +317,10 @@ def _report(
     console = output.console()
     for result in results:
         console.print(_summarize(result), soft_wrap=True)
+        if result.get("changes"):
+            from previously.cli.books import print_changes
+
+            print_changes(result["changes"])
     if options.dry_run:
         output.note("Nothing was written.")
 

@@ -32,15 +32,31 @@ _WALL_BYTES = 4
 """Bytes of the digest in the name of a user's story: it says where the user ends and the story begins, nothing else."""
 
 
+_OTHER_PLACES = (".", "..")
+"""Names that mean other places, in an address and in a path."""
+
+
 def check_new_name(kind: str, name: str) -> None:
     """Refuse what cannot be the name of a new thing of that kind ("A story"). What is there already keeps its name."""
-    if not is_storable(name) or len(name) > LONGEST_NAME or _CONTROLS.search(name):
+    if not _is_plain(name):
         raise BadInput(
             f"{kind} needs a name of 1 to {LONGEST_NAME} characters, none of them a line break or another control "
             "character."
         )
-    if name in (".", ".."):  # in an address, and in a path, they are other places
+    if name in _OTHER_PLACES:
         raise BadInput(f"{kind} cannot be named {name!r}: no address could lead to it.")
+
+
+def make_new_name(given: str) -> str:
+    """Return what a new story is called that a program named: so, or, where `check_new_name` would refuse that, in a
+    form that can be read with a hash behind it. The wall in the name of a user's story stays where it is."""
+    if (_is_plain(given) and given not in _OTHER_PLACES) or is_walled_name(given):
+        return given
+    return f"{show_name(given)[:SHOWN_OF_LONG]} {_hash(given)}"
+
+
+def _is_plain(name: str) -> bool:
+    return is_storable(name) and len(name) <= LONGEST_NAME and not _CONTROLS.search(name)
 
 
 def is_storable(name: str) -> bool:

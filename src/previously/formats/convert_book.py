@@ -76,7 +76,8 @@ def convert_book(given: Mapping[str, Any], form: str, name: str) -> Fields:
     assert isinstance(book, Mapping)
     entries, rest = book["entries"], {key: value for key, value in book.items() if key not in ("entries", EXTENSIONS)}
     extensions, ours, earlier = _split_extensions(book, form)
-    kept = {"fields": rest, "keys": list(book)}
+    kept: Fields = {"fields": rest, "keys": list(book)}
+    kept |= {} if "name" in rest else {"called": name}  # it had no name, and may have another file's when it comes back
     if form == WORLD_INFO:
         raw = [convert_to_world_info(place, one) for place, one in enumerate(entries)]
         made: Fields = {"entries": dict(raw)}
@@ -85,7 +86,7 @@ def convert_book(given: Mapping[str, Any], form: str, name: str) -> Fields:
         pairs = entries.items() if isinstance(entries, Mapping) else ((str(at), one) for at, one in enumerate(entries))
         made = {"name": rest.get("name", name), "entries": [convert_to_card(key, one) for key, one in pairs]}
     made[EXTENSIONS] = extensions | {_PREVIOUSLY: ours | {_other(form): kept}}
-    made = _restore(made, earlier, {"name": name})
+    made = _restore(made, earlier, {"name": earlier.get("called", name) if earlier else name})
     return made if form == WORLD_INFO else {"spec": "lorebook_v3", "data": made}
 
 

@@ -21,7 +21,8 @@ def read_directory(folder: Path) -> dict[str, bytes]:
     name = shown(str(folder))
     try:
         if not folder.is_dir():
-            raise BadInput(f"{name}: there is no such directory.")
+            reason = "this is a file, and no directory" if folder.exists() else "there is no such directory"
+            raise BadInput(f"{name}: {reason}.")
         return {path: _read(folder / path, f"{name}/{path}") for path in sorted(_list_paths(folder, name))}
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or "this is not a possible name").lower()

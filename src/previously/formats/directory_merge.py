@@ -329,18 +329,23 @@ def _compare_gap(
 # Decisions, and the directory afterwards
 
 
-def check_decisions(edits: Sequence[DirectoryEdit], names: Collection[str]) -> None:
-    """Raise `BadInput` where somebody decides about what is no conflict."""
+def check_decisions(edits: Sequence[DirectoryEdit], keep_files: Collection[str], keep_story: Collection[str]) -> None:
+    """Raise `BadInput` where somebody decides about what is no conflict, or gives up what is no edit."""
     conflicts = {name for edit in edits if edit.fate is EditFate.CONFLICT for name in edit.names}
-    unknown = next((name for name in names if name not in conflicts | {ALL}), None)
-    if unknown is not None:
-        raise BadInput(f"There is no conflict in {unknown!r}.")
+    every = {name for edit in edits for name in edit.names}
+    for name in keep_files:
+        if name not in conflicts | {ALL}:
+            raise BadInput(f"There is no conflict in {name!r}.")
+    for name in keep_story:
+        if name not in every | {ALL}:
+            raise BadInput(f"There is no edit of {name!r}.")
 
 
 def decide(
     edits: Sequence[DirectoryEdit], keep_files: Collection[str], keep_story: Collection[str]
 ) -> list[DirectoryEdit]:
-    """Return the edits with the conflicts decided that somebody has decided: those for the story are gone."""
+    """Return the edits with the conflicts decided that somebody has decided: those for the story are gone, and so is
+    any other edit that is named for it."""
     decided: list[DirectoryEdit] = []
     for edit in edits:
         is_open = edit.fate is EditFate.CONFLICT
@@ -349,7 +354,7 @@ def decide(
             raise BadInput(f"{edit.name!r} cannot be kept both ways.")
         if is_open and (for_files or (ALL in keep_files and not for_story)):
             decided.append(replace(edit, fate=EditFate.APPLY))
-        elif not (is_open and (for_story or ALL in keep_story)):
+        elif not (for_story or (is_open and ALL in keep_story)):
             decided.append(edit)
     return decided
 

@@ -1,4 +1,7 @@
-"""A story as a book for people: chapters with their recaps, and an appendix of what is known. Markdown and EPUB."""
+"""A story as a book for people: chapters with their recaps, and an appendix of what is known. Markdown and EPUB.
+
+A novel has headings of its own, each a message: they are the titles of the book and its chapters, and stand there once.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,16 @@ from hashlib import blake2b
 from html import escape
 
 from previously.core.patterns import lazy_pattern
+from previously.text.names import name_chapter
 
 _MARKS = lazy_pattern(r"\*\*(?=\S)((?:[^*\n]|\*(?!\*))+)(?<=\S)\*\*|\*(?=\S)([^*\n]+)(?<=\S)\*")
 """Words between stars. Each looks no further than to the next stars: those that are never closed cost little."""
 
-_OWN_TITLE = lazy_pattern(r"\s*#[ \t]+(\S.*)")
-"""A heading of the highest level, at the beginning of a text."""
+_HEADING = lazy_pattern(r"(#{1,6})[ \t]+(\S.*)")
+"""A passage that is a heading and nothing else, as the messages of novels are."""
+
+CHAPTER_LEVEL, DEEPEST_LEVEL = 2, 6
+"""The level of a chapter's heading, below the book's; and the deepest that Markdown and HTML have."""
 
 _NOT_IN_XML = "\ufffe\uffff"
 
@@ -24,13 +31,25 @@ _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a ZIP file can hold: the same story gives the same bytes."""
 
 
+Passage = tuple[str, str]
+"""The speaker, or none, and what was said."""
+
+
 @dataclass(frozen=True, slots=True)
 class BookChapter:
-    """One chapter: a recap, if there is one, and what was said, each with its speaker or none."""
+    """One chapter: a recap, if there is one, and what was said. Without a title its own heading is its title."""
 
     title: str
     recap: str
-    passages: tuple[tuple[str, str], ...]
+    passages: tuple[Passage, ...]
+    number: int = 0
+    """Its number, which stands before the title; 0 for none."""
+    level: int = CHAPTER_LEVEL
+
+    @property
+    def label(self) -> str:
+        """Return its heading; empty for none."""
+        return name_chapter(self.number, self.title) if self.number else self.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +72,17 @@ class StoryBook:
 
 def write_markdown(book: StoryBook) -> str:
     """Return the book as one Markdown text."""
-    return "\n\n".join(_list_blocks(book)) + "\n"
+    return "\n\n".join(_list_blocks(_place_headings(book))) + "\n"
 
 
 def _list_blocks(book: StoryBook) -> Iterator[str]:
-    """Yield the blocks of the text. A novel that begins with its own title is called so, once."""
-    first = book.chapters[0] if book.chapters else None
-    if first and first.passages and (own := _OWN_TITLE.match(first.passages[0][1])) and not first.passages[0][0]:
-        rest = first.passages[0][1][own.end() :].strip()
-        passages = ((("", rest),) if rest else ()) + first.passages[1:]
-        book = replace(book, title=own[1], chapters=(replace(first, passages=passages), *book.chapters[1:]))
     yield f"# {_one_line(book.title)}"
     for chapter in book.chapters:
-        if chapter.title:
-            yield f"## {_one_line(chapter.title)}"
-        if chapter.recap:
-            yield "\n".join(f"> {line}".rstrip() for line in chapter.recap.splitlines())
+        if chapter.label:
+            yield f"{'#' * chapter.level} {_one_line(chapter.label)}"
+        if chapter.recap.strip():
+            lines = [line.strip() for line in chapter.recap.splitlines() if line.strip()]
+            yield "\n>\n".join(f"> {line}" for line in lines)  # else all would become one paragraph
         for speaker, text in chapter.passages:
             yield f"**{_one_line(speaker)}:** {text.strip()}" if speaker else text.strip()
     for part in book.appendix:
@@ -79,12 +93,73 @@ def _list_blocks(book: StoryBook) -> Iterator[str]:
         )
 
 
+def _place_headings(book: StoryBook) -> StoryBook:
+    """Return the book with the headings of a novel as titles, and those within chapters below them."""
+    levels = [heading[0] for chapter in book.chapters for one in chapter.passages if (heading := _read_heading(one))]
+    if not levels:
+        return book
+    titled = _take_title(book, levels.count(1))
+    lower = 0 if titled else CHAPTER_LEVEL - min(levels)
+    book = titled or book
+    return replace(book, chapters=tuple(piece for one in book.chapters for piece in _split_chapter(one, lower)))
+
+
+def _read_heading(passage: Passage) -> tuple[int, str] | None:
+    """Return the level and the words of a passage that is a heading."""
+    match = None if passage[0] else _HEADING.fullmatch(passage[1].strip())
+    return (len(match[1]), _one_line(match[2])) if match else None
+
+
+def _take_title(book: StoryBook, highest: int) -> StoryBook | None:
+    """Return a novel under its own title, without that heading; None where it begins with that of a chapter: another
+    heading of that level follows, and text does first, or the chapter is called so."""
+    first = book.chapters[0]
+    own, after = (_read_heading(one) for one in (*first.passages[:2], *[("", "")] * 2)[:2])
+    if own is None or own[0] != 1 or (not after and (highest > 1 or first.title == own[1])):
+        return None
+    return replace(book, title=own[1], chapters=(replace(first, passages=first.passages[1:]), *book.chapters[1:]))
+
+
+def _split_chapter(chapter: BookChapter, lower: int) -> Iterator[BookChapter]:
+    """Yield a chapter with its own heading as its title. Where nobody gave it one, every heading that is none of a
+    section begins another. Headings are `lower` by so many levels than they were."""
+    if chapter.title:
+        opening = _read_heading(chapter.passages[0]) if chapter.passages else None
+        if opening and opening[1] == chapter.title:
+            yield replace(chapter, number=0, passages=_lower_headings(chapter.passages[1:], CHAPTER_LEVEL - opening[0]))
+        else:
+            yield replace(chapter, passages=_lower_headings(chapter.passages, lower + 1))
+        return
+    piece, said, level = replace(chapter, passages=()), list[Passage](), 0
+    for passage in chapter.passages:
+        heading = _read_heading(passage)
+        if heading and (not level or heading[0] <= level or not said):
+            if said or level:
+                yield replace(piece, passages=_lower_headings(said, lower))
+                piece, said = BookChapter("", "", ()), []
+            level = heading[0]
+            piece = replace(piece, title=heading[1], number=0, level=min(level + lower, DEEPEST_LEVEL))
+        else:
+            said.append(passage)
+    yield replace(piece, passages=_lower_headings(said, lower))
+
+
+def _lower_headings(passages: Sequence[Passage], lower: int) -> tuple[Passage, ...]:
+    return tuple(
+        ("", f"{'#' * max(1, min(heading[0] + lower, DEEPEST_LEVEL))} {heading[1]}")
+        if (heading := _read_heading(one))
+        else one
+        for one in passages
+    )
+
+
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
 def write_epub(book: StoryBook) -> bytes:
     """Return the book as an EPUB 3 file, a page for each chapter."""
+    book = _place_headings(book)
     pages = [*_list_pages(book)]
     ident = blake2b(write_markdown(book).encode(), digest_size=16).hexdigest()
     target = io.BytesIO()
@@ -105,15 +180,25 @@ def _add(archive: zipfile.ZipFile, name: str, text: str, packing: int = zipfile.
 def _list_pages(book: StoryBook) -> Iterator[tuple[str, str, str]]:
     """Yield file name, title and body of each page."""
     for number, chapter in enumerate(book.chapters, 1):
-        recap = f'<blockquote class="recap">{_write_paragraphs(chapter.recap)}</blockquote>' if chapter.recap else ""
-        passages = "".join(_write_paragraphs(text, speaker) for speaker, text in chapter.passages)
-        yield f"chapter-{number}.xhtml", chapter.title or book.title, recap + passages
+        told = _write_paragraphs(chapter.recap)
+        recap = f'<blockquote class="recap">{told}</blockquote>' if told else ""
+        passages = "".join(_write_passage(passage) for passage in chapter.passages)
+        yield f"chapter-{number}.xhtml", chapter.label or book.title, recap + passages
     for number, part in enumerate(book.appendix, 1):
         items = "".join(
             f"<li><strong>{_escape(name)}</strong>: {_escape(text)}</li>" if text else f"<li>{_escape(name)}</li>"
             for name, text in part.items
         )
         yield f"appendix-{number}.xhtml", part.title, f"<ul>{items}</ul>"
+
+
+def _write_passage(passage: Passage) -> str:
+    """Return what was said, or a heading within a page, whose own title is the highest there."""
+    heading = _read_heading(passage)
+    if heading is None:
+        return _write_paragraphs(passage[1], passage[0])
+    level = max(heading[0] - 1, CHAPTER_LEVEL)
+    return f"<h{level}>{_escape(heading[1])}</h{level}>"
 
 
 def _write_paragraphs(text: str, speaker: str = "") -> str:
@@ -165,11 +250,15 @@ def _write_navigation(book: StoryBook, pages: Sequence[tuple[str, str, str]]) ->
     return _write_page(book.title, f'<nav epub:type="toc"><ol>{links}</ol></nav>')
 
 
+_STYLE = "h1 { margin: 2em 0 1em } .recap { margin: 0 1.5em 2em; font-size: 0.9em; font-style: italic }"
+"""A recap looks other than what was said, and a chapter begins with some room."""
+
+
 def _write_page(title: str, body: str) -> str:
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE html>
 <html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops">
-<head><title>{_escape(title)}</title></head>
+<head><title>{_escape(title)}</title><style>{_STYLE}</style></head>
 <body><h1>{_escape(title)}</h1>{body}</body>
 </html>
 """

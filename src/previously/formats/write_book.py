@@ -122,6 +122,8 @@ def _write_ours(entry: KeyedEntry) -> dict[str, Any]:
 
 def put_into_card(card: bytes, book: Mapping[str, Any]) -> bytes:
     """Return a character card, JSON or PNG, with this book in place of its own."""
+    if find_book_form(book) != CHARACTER_BOOK:
+        raise BadInput("A card holds a book as character-book, not as world-info.")
     if not card.startswith(PNG):
         try:
             return json.dumps(_embed(parse_object(card.decode()), book), ensure_ascii=False, indent=4).encode()

@@ -39,6 +39,8 @@ class LoreBook:
     entries: tuple[KeyedEntry, ...]
     changes: tuple[BookChange, ...] = ()
     """The differences from the book of that name that was kept before."""
+    status: str = ""
+    """`added`, `updated` or `unchanged`, where it was kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,10 @@ class Books:
     _store: Store
     _owner: str
 
-    async def keep_book(self, name: str, given: object) -> LoreBook:
+    async def keep_book(self, name: str, given: object, *, preview: bool = False) -> LoreBook:
         """Keep a book under a name, in place of the one of that name: a parsed World Info file, the book of a character
-        card, or a list of `{"name", "type", "keywords", "content"}`. `changes` says what is otherwise than before. A
-        shared memory of that name is not written over.
+        card, or a list of `{"name", "type", "keywords", "content"}`. `status` and `changes` say what is otherwise than
+        before. A shared memory of that name is not written over. With `preview` nothing is kept.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -55,12 +55,18 @@ class Books:
 
             before = tables.books.get(self._owner, name)
             if before and before.body == body:
-                return book
+                return replace(book, status="unchanged")
             if before and parse_shared(before.body, name):
                 raise BadInput(explain_taken(name))
-            tables.books.keep(self._owner, Book(name, body, time_at()))
-            return replace(book, changes=tuple(compare_books(json.loads(before.body), given, name))) if before else book
+            if not preview:
+                tables.books.keep(self._owner, Book(name, body, time_at()))
+            if before is None:
+                return replace(book, status="added")
+            changes = tuple(compare_books(json.loads(before.body), given, name))
+            return replace(book, changes=changes, status="updated")
 
+        if preview:
+            return await self._store.read(self._owner, keep)
         return await self._store.write(StoryKey(self._owner, 0), keep)
 
     async def edit_book(self, name: str, entry: str, /, **fields: object) -> KeyedEntry:

@@ -12,6 +12,7 @@ from itertools import islice
 from previously.core.align import KnownEntry
 from previously.core.digests import match_key
 from previously.core.errors import BadInput
+from previously.core.exact_names import make_new_name
 from previously.core.messages import Role
 from previously.core.path import OnPath
 from previously.lore.entry import CONTINUE, NORMAL, REGENERATE, SWIPE
@@ -120,7 +121,9 @@ class StoryFinder:
     def find(self, tables: Tables, request: ClientRequest, near: NearStory[StoryKey] | None) -> BranchMatch | None:
         """Return the branch that the list belongs to, if there is one; `near` is tried first."""
         if request.story:
-            info = tables.stories.named(request.owner, request.story)
+            info = tables.stories.named(request.owner, request.story) or tables.stories.named(
+                request.owner, make_new_name(request.story)
+            )
             if info is None and request.adopts:
                 info = self._find_known(tables, request.owner, request.story)
             if info and not request.is_of(tables.stories.kept(info.key, "header")):

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from previously.core.align import choose_swipes
 from previously.core.digests import match_key
 from previously.core.errors import HeadMoved
+from previously.core.exact_names import make_new_name
 from previously.core.messages import Attributes, Draft, Message, Role
 from previously.core.path import OnPath, Put, Reuse, Splice, Splices
 from previously.memory.attendance import COMINGS, find_attendance
@@ -168,14 +169,16 @@ class ClientFollower:
 
         def read(tables: Tables) -> tuple[BranchMatch, _ChangePlan | None, str] | str:
             match = self._finder.find(tables, request, near)
-            return _plan(tables, match, request) if match else _find_free_name(tables, request.owner, new_name)
+            if match is None:
+                return _find_free_name(tables, request.owner, make_new_name(new_name))
+            return _plan(tables, match, request)
 
         planned, created = await self._store.read(request.owner, read), False
         if isinstance(planned, str):
             ask = request.ask or infer_ask(request.client_list, streams=request.streams, known_last=False)
             if ask in (Ask.ASIDE, Ask.COMPACTION) or not request.creates:
                 return None
-            name = planned if request.is_titled else request.story or planned
+            name = make_new_name(request.story) if request.story and not request.is_titled else planned
             info, created = await self._store.create_story(request.owner, name, at=time_at()), True
             planned = await self._store.read(
                 request.owner, lambda tables: _plan(tables, self._finder.match_new(tables, request, info), request)

@@ -44,7 +44,7 @@ from previously.runtime.story_moment import StoryMoment
 from previously.story.access import StoryAccess
 from previously.story.directory_content import read_content
 from previously.story.lore_edits import LoreEdits
-from previously.story.memory_edits import MemoryEdits
+from previously.story.memory_edits import MemoryEdits, check_text
 from previously.story.threads_state import ThreadsState
 from previously.story.transcript import Transcript
 
@@ -101,8 +101,9 @@ class DirectoryEdits:
         """Bring the edits in an exported directory (its files by their paths) into the story, each as an edit by hand.
 
         What both sides have changed is a conflict and left alone, unless it is named (`lore:grim/content`, `all`) in
-        `keep_files` or `keep_story`. A fault in a file is a `BadInput` that names file and line; then nothing is done.
-        With `renamed`, the story may have had another name when it was exported.
+        `keep_files` or `keep_story`. Any other edit that `keep_story` names goes from the files. A fault in a file is a
+        `BadInput` that names file and line; then nothing is done. With `renamed`, the story may have had another name
+        when it was exported.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -127,13 +128,14 @@ class DirectoryEdits:
             if MESSAGES not in missing:
                 edits += compare_messages(record.messages, known.messages, there.messages)
             if not applied:  # else some are decided and done
-                check_decisions(edits, [*keep_files, *keep_story])
+                check_decisions(edits, keep_files, keep_story)
             edits = decide(edits, keep_files, keep_story)
             to_do = [edit for edit in edits if edit.fate is EditFate.APPLY]
             left = [edit for edit in edits if edit.fate is not EditFate.APPLY]
             unread = [refuse_missing(path, there) for path in missing]
             if preview:
-                return AppliedDirectory(self._name, branch, tuple(to_do), (*left, *unread), files)
+                to_do, refused = await self._foresee(to_do, known, there)
+                return AppliedDirectory(self._name, branch, tuple(to_do), (*left, *refused, *unread), files)
             try:
                 refused = await self._perform(to_do, applied, known, there, head)
                 break
@@ -161,6 +163,37 @@ class DirectoryEdits:
             return read_content(moment, self._name, known), moment.snapshot.branch, moment.snapshot.head
 
         return await self._access.read(read)
+
+    async def _foresee(
+        self, edits: Sequence[DirectoryEdit], given: DirectoryContent, there: DirectoryContent
+    ) -> tuple[list[DirectoryEdit], list[DirectoryEdit]]:
+        """Return the edits that would be made, and those that the story would refuse, as far as that is known before
+        others are made: messages that are added may make room for a recap."""
+        moves = any(edit.address.startswith("message:") for edit in edits)
+        statuses = {edit.address: str(edit.files) for edit in edits if edit.field == "status"}
+
+        def check(moment: StoryMoment, edit: DirectoryEdit) -> None:
+            kind = edit.address.partition(":")[0]
+            if kind == "thread" and edit.action is EditAction.CHANGE and edit.field != "status":
+                was = there.things[edit.address]
+                status = statuses.get(edit.address, was["status"])
+                _check_thread(edit.field, {**given.things[edit.address], "status": status}, was)
+            elif kind in ("story", "recap", "chapter") and edit.field == "text" and not moves:
+                check_text(moment.snapshot, moment.rules, _name_text(edit), str(edit.files))
+
+        def read(moment: StoryMoment) -> list[DirectoryEdit]:
+            foreseen: list[DirectoryEdit] = []
+            for edit in edits:
+                try:
+                    check(moment, edit)
+                    foreseen.append(edit)
+                except BadInput as error:
+                    foreseen.append(replace(edit, fate=EditFate.REFUSED, reason=_make_reason(error)))
+            return foreseen
+
+        foreseen = await self._access.read(read)
+        made = [edit for edit in foreseen if edit.fate is EditFate.APPLY]
+        return made, [edit for edit in foreseen if edit.fate is not EditFate.APPLY]
 
     async def _perform(
         self,
@@ -262,10 +295,8 @@ class DirectoryEdits:
         rest = [edit for name, edit in changed.items() if name != "status"]
 
         async def edit_thread() -> object:
-            if there["status"] == SETTLED and status == SETTLED:
-                raise BadInput("A settled thread stays as it is; make its status open to change it.")
-            if "due" in changed and not due:
-                raise BadInput("The date of a thread can be changed, and not taken away.")
+            for edit in rest:
+                _check_thread(edit.field, {**given, "status": status}, there)
             words, date = text if "text" in changed else "", due if "due" in changed else ""
             return await self._state.edit_thread(ident, words, due=date, owner=owner if "owner" in changed else None)
 
@@ -278,8 +309,7 @@ class DirectoryEdits:
         words = str(edit.files)
         if edit.field == "title":
             return lambda: self._texts.name_chapter(int(edit.address.partition(":")[2]), words)
-        what = "backbone" if edit.address == "story" else edit.address
-        return lambda: self._texts.write(what, words)
+        return lambda: self._texts.write(_name_text(edit), words)
 
     async def _change_messages(
         self, edits: Sequence[DirectoryEdit], applied: list[DirectoryEdit], count: int, head: int
@@ -317,6 +347,18 @@ class DirectoryEdits:
             hidden=line.hidden, expected_head=head,
         )  # fmt: skip
         return branch.head
+
+
+def _name_text(edit: DirectoryEdit) -> str:
+    return "backbone" if edit.address == "story" else edit.address
+
+
+def _check_thread(field: str, given: Fields, there: Fields) -> None:
+    """Raise `BadInput` for a change of a thread that cannot be made."""
+    if there["status"] == given["status"] == SETTLED:
+        raise BadInput("A settled thread stays as it is; make its status open to change it.")
+    if field == "due" and not given.get("due"):
+        raise BadInput("The date of a thread can be changed, and not taken away.")
 
 
 async def _take_steps(steps: Sequence[Step], applied: list[DirectoryEdit]) -> list[DirectoryEdit]:

@@ -139,6 +139,18 @@ def add_path_deed(
         add_deed(tables, key, deed, min(position, snapshot.messages - 1), seen=seen, branch=branch)
 
 
+def list_deletions(tables: Tables, key: StoryKey, branch: str) -> list[tuple[int, int]]:
+    """Return the moves of a branch's head by which messages may have been taken out: deletions and imports."""
+    row, moves = tables.branch(key, branch), list[tuple[int, int]]()
+    for mark in tables.snapshot(key, branch).marks({MarkKind.DEED}):
+        deed = parse_deed(mark.text)
+        if deed and deed.did in (DeedKind.DELETED, DeedKind.IMPORTED):
+            half = len(mark.seen) // 2
+            move = tables.stories.move_between(key, row, mark.seen[:half], mark.seen[half:])
+            moves += [(move.old_head, move.new_head)] if move else []
+    return moves
+
+
 def find_way_back(tables: Tables, key: StoryKey) -> WayBack:
     """Return the way back from the newest thing that a person did on the active branch; `BadInput` if there is none."""
     snapshot = tables.snapshot(key)

@@ -21,6 +21,7 @@ from previously.lore.threads import ThreadStatus
 from previously.runtime.story_moment import StoryMoment
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
+from previously.story.deeds import list_deletions
 from previously.story.directory_content import read_content
 from previously.story.lore_edits import LoreEdits
 from previously.story.memory_texts import MemoryTexts
@@ -112,7 +113,8 @@ class StoryExport:
             snapshots = [tables.snapshot(key, name) for name in sorted(names, key=lambda name: name != active)]
             paths = {snapshot.branch: snapshot.path(0, snapshot.messages - 1) for snapshot in snapshots}
             told = {item.entry.id: item.entry for path in paths.values() for item in path}
-            beside = tables.reader.beside(key, told.values())
+            deletions = [move for name in paths for move in list_deletions(tables, key, name)]
+            beside = tables.reader.beside(key, told.values(), deletions)
             return [
                 ("" if name == active else name, [_line(item, beside, told) for item in path])
                 for name, path in paths.items()
@@ -153,13 +155,18 @@ class StoryExport:
         """Return the story as a book."""
         said, closed, recap = await self._transcript.messages(), await self._texts.chapters(), await self._texts.recap()
         chapters = [
-            BookChapter(chapter.name, chapter.text, _list_passages(said[chapter.span.first : chapter.span.last + 1]))
+            BookChapter(
+                chapter.title,
+                chapter.text,
+                _list_passages(said[chapter.span.first : chapter.span.last + 1]),
+                number=chapter.number,
+            )
             for chapter in closed
         ]
         rest = said[closed[-1].span.last + 1 :] if closed else said
         if rest or not chapters:
-            title = f"Chapter {closed[-1].number + 1}" if closed else ""
-            chapters.append(BookChapter(title, recap.text if recap else "", _list_passages(rest)))
+            number = closed[-1].number + 1 if closed else 0
+            chapters.append(BookChapter("", recap.text if recap else "", _list_passages(rest), number=number))
         return StoryBook(self._name, tuple(chapters), tuple(await self._list_appendix()))
 
     async def _list_appendix(self) -> list[AppendixPart]:

@@ -125,7 +125,7 @@ class StoryIntake:
         return placed
 
     async def preview(self, source: StorySource) -> Intake:
-        """Return the messages that `take_in` would add, change and remove; nothing is written."""
+        """Return what `take_in` would add, change and remove; nothing is written."""
         source = hold_stream(source)
         active = (await self._transcript.branch_info()).name
         beside = _choose_branch(source, active)
@@ -141,7 +141,19 @@ class StoryIntake:
         if any(memory.first == NO_MESSAGES for memory in source.memories):
             added = sum(draft is not None for _, draft in await self._place_memories(source.memories))
             every.append(Changes(added, 0, 0, 0))
-        return Intake(_add_up(every), tuple(branch.name for branch in source.branches), (), _count_found(source))
+        books = await self._preview_books(source)
+        return Intake(_add_up(every), tuple(branch.name for branch in source.branches), books, _count_found(source))
+
+    async def _preview_books(self, source: StorySource) -> tuple[BookIntake, ...]:
+        if not source.books:
+            return ()
+        key = self._access.key
+
+        def read(tables: Tables) -> tuple[BookIntake, ...]:
+            digests = _find_digests(parse_header(tables.stories.kept(key, "header")))
+            return tuple(self._judge_book(tables, book, digests)[0] for book in source.books)
+
+        return await self._access.store.read(key.owner, read)
 
     async def _preview(self, source: StorySource, on: str) -> Changes:
         messages = (await self._transcript.branch_info()).messages
@@ -183,8 +195,7 @@ class StoryIntake:
 
         def write(tables: Tables) -> tuple[BookIntake, ...]:
             header = parse_header(tables.stories.kept(key, "header"))
-            told = header.get(BOOKS)
-            digests: dict[str, Any] = dict(told) if isinstance(told, Mapping) else {}
+            digests = _find_digests(header)
             books = tuple(self._take_in_book(tables, book, digests, alone=alone) for book in source.books)
             header[BOOKS] = digests
             tables.stories.keep(key, "header", json.dumps(header, ensure_ascii=False))
@@ -194,10 +205,25 @@ class StoryIntake:
 
     def _take_in_book(self, tables: Tables, given: SourceBook, digests: dict[str, Any], *, alone: bool) -> BookIntake:
         """Keep a book under its name, or the next that is free. What a person changed in it since stays."""
-        key, body = self._access.key, json.dumps(clean_json(given.given)[0], ensure_ascii=False)
+        key, body = self._access.key, _write_body(given)
+        judged, attaches = self._judge_book(tables, given, digests)
+        if judged.status == "kept":
+            return judged
+        there = tables.books.get(key.owner, judged.name)
+        if there is None or there.body != body:
+            tables.books.keep(key.owner, Book(judged.name, body, time_at()))
+        if attaches:
+            tables.books.attach(key, judged.name)
+            if alone:
+                add_deed(tables, key, Deed(DeedKind.ATTACHED, what=judged.name))
+        digests[judged.name] = _digest(body)
+        return judged
+
+    def _judge_book(self, tables: Tables, given: SourceBook, digests: Mapping[str, Any]) -> tuple[BookIntake, bool]:
+        """Return what becomes of a book, and whether it is attached now."""
+        key, body = self._access.key, _write_body(given)
         entries, new = _count_entries(given.given), _digest(body)
         wanted, attaches = given.name or self._name, has_other_entries(given.given) or not given.name
-        attached = tables.books.attached(key)
         for number in count(1):
             name = wanted if number == 1 else f"{wanted} ({number})"
             there = tables.books.get(key.owner, name)
@@ -206,16 +232,10 @@ class StoryIntake:
                 continue  # another book of that name
             status = "added" if there is None else "unchanged" if there.body == body else "updated"
             if there and status == "updated" and (mine == new or _digest(there.body) != mine):
-                return BookIntake(name, entries, "kept")
-            if status != "unchanged":
-                tables.books.keep(key.owner, Book(name, body, time_at()))
-            if attaches and name not in attached and mine is None:
-                tables.books.attach(key, name)
-                if alone:
-                    add_deed(tables, key, Deed(DeedKind.ATTACHED, what=name))
-                status = "added" if status == "unchanged" else status
-            digests[name] = new
-            return BookIntake(name, entries, status)
+                return BookIntake(name, entries, "kept"), False
+            is_attached = attaches and mine is None and name not in tables.books.attached(key)
+            status = "added" if is_attached and status == "unchanged" else status
+            return BookIntake(name, entries, status), is_attached
         raise AssertionError("there is no end of names")
 
 
@@ -238,14 +258,16 @@ def hold_stream(source: StorySource) -> StorySource:
     return replace(source, drafts=drafts, memories=memories, stream=None)
 
 
-def preview_new(source: StorySource) -> Intake:
-    """Return what a file would add as a story that is not there yet."""
+def preview_new(source: StorySource, name: str) -> Intake:
+    """Return what a file would add as a story of that name, which is not there yet."""
     if source.stream is not None:
         added = sum(1 for _ in source.stream)
         return Intake(Changes(added, 0, 0, 0), (), (), MemoryIntake(found=len(source.stream.memories)))
     added = len(source.drafts) + sum(len(branch.drafts) for branch in source.branches)
     added += sum(memory.first == NO_MESSAGES for memory in source.memories)
-    return Intake(Changes(added, 0, 0, 0), tuple(branch.name for branch in source.branches), (), _count_found(source))
+    books = tuple(BookIntake(book.name or name, _count_entries(book.given), "added") for book in source.books)
+    branches = tuple(branch.name for branch in source.branches)
+    return Intake(Changes(added, 0, 0, 0), branches, books, _count_found(source))
 
 
 def _count_found(source: StorySource) -> MemoryIntake:
@@ -260,6 +282,16 @@ def _choose_branch(source: StorySource, active: str) -> str:
 def _add_up(every: list[Changes]) -> Changes:
     fields = ("added", "updated", "removed", "unchanged", "replaced_characters")
     return Changes(*(sum(getattr(changes, field) for changes in every) for field in fields))
+
+
+def _find_digests(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the books that came with files, each with its digest then."""
+    told = header.get(BOOKS)
+    return dict(told) if isinstance(told, Mapping) else {}
+
+
+def _write_body(book: SourceBook) -> str:
+    return json.dumps(clean_json(book.given)[0], ensure_ascii=False)
 
 
 def _digest(body: str) -> str:

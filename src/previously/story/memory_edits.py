@@ -270,6 +270,12 @@ def write_text(change: StoryChange, what: str, text: str, *, flagged: bool = Fal
             versions.loosen(change.key, later)
 
 
+def check_text(snapshot: Snapshot, rules: FoldRules, what: str, text: str) -> None:
+    """Raise `BadInput` where `write_text` would."""
+    _check_words(text)
+    _find_place(snapshot, rules, parse_text_name(what))
+
+
 def unlock_text(change: StoryChange, what: str) -> None:
     """Give up what a person wrote of a text."""
     name = parse_text_name(what)

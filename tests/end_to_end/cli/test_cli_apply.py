@@ -198,3 +198,38 @@ def test_a_missing_file_of_messages_is_named_and_written_again(tale: Cli, folder
     ran = tale("apply", folder)
     assert ran.code == 1 and "messages.jsonl is left: no missing file takes it away" in ran.out
     assert read_all(folder) == before
+
+
+def test_a_preview_says_what_would_be_refused_and_it_can_be_given_up(tale: Cli, folder: Path) -> None:
+    before = read_all(folder)
+    (folder / "recap.md").write_text("---\nchapter: 1\n---\n\nOrla has sheep.\n")
+    replace_in(folder / "lore/orla-finch.yaml", "eleven", "nine")
+    previewed, applied = tale("apply", folder, "--preview", "--json"), tale("apply", folder, "--json")
+    for ran in (previewed, applied):
+        assert ran.code == 1
+        told = json.loads(ran.out)
+        assert [edit["item"] for edit in told["applied"]] == ["lore:orla finch/content"]
+        assert [edit["item"] for edit in told["refused"]] == ["recap/text"]
+    assert tale("apply", folder).out.endswith(
+        "1 edit refused: change the file, or give the edit up with --keep-story ITEM.\n"
+    )
+    assert tale("apply", folder, "--keep-story", "recap/text").code == 0
+    assert (folder / "recap.md").read_bytes() == before["recap.md"]
+    assert tale("apply", folder, "--keep-story", "recap").err == "previously: There is no edit of 'recap'.\n"
+
+
+def test_an_edit_is_given_up_by_name_and_the_others_stay(tale: Cli, folder: Path) -> None:
+    before = read_all(folder)
+    replace_in(folder / "lore/orla-finch.yaml", "eleven", "nine")
+    replace_in(folder / "threads.yaml", "the bell", "the old bell")
+    ran = tale("apply", folder, "--keep-story", "lore:orla finch", "--json")
+    assert [edit["item"].partition(":")[0] for edit in ran.json["applied"]] == ["thread"]
+    assert (folder / "lore/orla-finch.yaml").read_bytes() == before["lore/orla-finch.yaml"]
+
+
+def test_the_preview_of_a_settled_thread_is_what_happens(tale: Cli, folder: Path) -> None:
+    assert tale("threads", "settle", "tale", "Bring the bell down").code == 0
+    replace_in(folder / "threads.yaml", "the bell", "the old bell")
+    previewed, applied = (json.loads(tale("apply", folder, *more, "--json").out) for more in (["--preview"], []))
+    assert previewed["refused"] == applied["refused"] != []
+    assert previewed["applied"] == applied["applied"] == []

@@ -108,7 +108,48 @@ def test_joined_turns_are_told_of_and_hold_every_word(cli: Cli, form: str, tmp_p
     for number in range(4):
         cli("add", "tale", "--role", "user" if number < 3 else "assistant", "--text", f"Word{number}.")
     ran = cli("export", "tale", "--to", form, "--out", tmp_path / "out")
-    assert ran.err.startswith("4 messages became 2 turns: the format joins messages of one role")
+    assert ran.err == (
+        "4 messages became 2 turns: in this format the user begins and roles alternate. No words are left out.\n"
+    )
     content = (tmp_path / "out").read_text("utf-8")
     assert all(f"Word{number}." in content for number in range(4))
     assert not cli("export", "tale", "--to", "openai", "--out", tmp_path / "out").err
+
+
+def test_what_is_wrong_with_a_card_is_said_with_its_file(cli: Cli, tmp_path: Path) -> None:
+    book, card, plain = tmp_path / "lethen.json", tmp_path / "tess.json", tmp_path / "plain.json"
+    book.write_text(json.dumps([{"name": "Grim", "keywords": ["Grim"], "content": "A barkeeper."}]))
+    card.write_text(json.dumps({"spec": "chara_card_v2", "data": {"name": "Tess", "first_mes": "Hi."}}))
+    plain.write_text(json.dumps({"name": "Tess", "first_mes": "Hi."}))
+    out = tmp_path / "new.json"
+    cli("books", "add", book)
+    refused = cli("lore", "export", "lethen", "--to", "character-book", "--card", plain, "--out", out)
+    assert (refused.code, refused.err) == (
+        2,
+        f'previously: {plain}: This is no character card of version 2 or 3: it has no "data".\n',
+    )
+    refused = cli("lore", "export", "lethen", "--to", "world-info", "--card", card, "--out", out)
+    assert (refused.code, refused.err) == (
+        2,
+        f"previously: {card}: A card holds a book as character-book, not as world-info.\n",
+    )
+    assert not out.exists()
+    assert cli("lore", "export", "lethen", "--to", "character-book", "--card", card, "--out", out).code == 0
+    assert json.loads(out.read_text())["data"]["character_book"]["entries"][0]["content"] == "A barkeeper."
+
+
+def test_a_directory_is_not_written_where_a_file_is(tale: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "taken"
+    file.write_text("mine")
+    ran = tale("export", "tale", "--to", "directory", "--out", file)
+    assert (ran.code, ran.err) == (2, f"previously: {file}: this is a file, and no directory.\n")
+    assert file.read_text() == "mine"
+
+
+def test_one_hidden_message_is_it_and_two_are_them(cli: Cli, tmp_path: Path) -> None:
+    for number in range(3):
+        cli("add", "tale", "--role", "user", "--text", f"Word{number}.")
+    for position, word in ((0, "it"), (1, "them")):
+        cli("hide", "tale", str(position))
+        told = cli("export", "tale", "--to", "openai", "--out", tmp_path / "out").err
+        assert told.endswith(f": the format has no place for {word}.\n")

@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -416,3 +418,149 @@ def test_an_exported_conversation_is_the_same_story_however_many_come_with_it(cl
     assert [(one["story"], one["added"], one["unchanged"]) for one in both] == [(name, 0, 2) for name in names]
     assert cli.texts(names[0]) == ["Who is there?", "Finn."]
     assert cli("import", write(file, [mill]), "--story", "mill", "--json").json["story"] == "mill"
+
+
+WORLD = {"entries": {"0": {"uid": 0, "key": ["mill"], "comment": "The mill", "content": "It burned.", "odd": None}}}
+
+
+def test_a_book_again_changes_nothing_and_says_so(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "valley.json"
+    file.write_text(json.dumps(WORLD))
+    assert cli("import", file, "--dry-run").out == "The book valley: added, 1 entry.\n"
+    assert cli("books", "list", "--json").json["books"] == []
+    assert cli("import", file).out == "The book valley: added, 1 entry.\n"
+    before = cli("books", "list", "--json").json
+    assert cli("import", file).out == "The book valley: unchanged, 1 entry.\n"
+    assert cli("books", "list", "--json").json == before
+
+
+def test_a_book_that_was_changed_elsewhere_says_what(cli: Cli, tmp_path: Path) -> None:
+    """An entry that got another name in SillyTavern is one change, in a dry run too."""
+    file = tmp_path / "valley.json"
+    file.write_text(json.dumps(WORLD))
+    cli("import", file)
+    file.write_text(json.dumps(WORLD).replace("The mill", "The old mill"))
+    told = "The book valley: updated, 1 entry.\n  The old mill: name: The mill → The old mill\n"
+    assert cli("import", file, "--dry-run").out == told
+    assert cli("books", "show", "valley", "--json").json["entries"][0]["name"] == "The mill"
+    ran = cli("import", file, "--json").json
+    assert [(one["field"], one["before"], one["after"]) for one in ran["changes"]] == [
+        ("name", "The mill", "The old mill")
+    ]
+    assert cli("import", file, "--json").json["changes"] == []
+
+
+def test_a_book_that_cannot_be_kept_is_named_with_its_file(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "odalys.json"
+    file.write_text(json.dumps(WORLD))
+    cli("shared", "add", "odalys", "Her brother drowned.", "--world")
+    for options in ((), ("--dry-run",)):
+        ran = cli("import", file, *options)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"previously: {file}: 'odalys' is a shared memory")
+
+
+def test_a_dry_run_tells_of_the_book_of_a_card(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "tess.json"
+    file.write_text(
+        json.dumps({"spec": "chara_card_v2", "data": {"name": "Tess", "first_mes": "Hi.", "character_book": WORLD}})
+    )
+    dry = cli("import", file, "--dry-run").out
+    assert dry == "tess: 1 added, 0 updated, 0 removed, 0 unchanged (card, the book tess added).\n"
+    assert cli("import", file).out == dry
+    dry = cli("import", file, "--dry-run").out
+    assert dry == "tess: 0 added, 0 updated, 0 removed, 1 unchanged (card, the book tess unchanged).\n"
+    assert cli("import", file).out == dry
+    cli("books", "edit", "tess", "The mill", "--text", "It stands.")
+    file.write_text(file.read_text().replace("It burned.", "It fell."))
+    assert "the book tess kept" in cli("import", file, "--dry-run").out
+
+
+def test_files_of_one_name_in_a_directory_all_come_in(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "chats"
+    (folder / "old").mkdir(parents=True)
+    for name in ("ferry.txt", "ferry.md", "mill.txt", "old/mill.txt"):
+        (folder / name).write_text("Wren: Is the ferry in?\n\nOdalys: Not yet.")
+    ran = cli("import", folder)
+    assert ran.code == 0
+    assert [line.partition(":")[0] for line in ran.out.splitlines()] == [
+        "ferry.md",
+        "ferry.txt",
+        "chats mill",
+        "old mill",
+    ]
+
+
+def test_two_named_files_of_one_name_are_both_named(cli: Cli, tmp_path: Path) -> None:
+    files = tmp_path / "ferry.txt", tmp_path / "ferry.md"
+    for file in files:
+        file.write_text("Wren: Is the ferry in?")
+    ran = cli("import", *files)
+    assert (ran.code, ran.err) == (
+        2,
+        f"previously: {files[0]} and {files[1]} would both become the story 'ferry'; "
+        "import them one by one with --story.\n",
+    )
+
+
+def test_no_file_comes_in_when_another_has_a_name_that_no_story_can_have(cli: Cli, tmp_path: Path) -> None:
+    good, bad = tmp_path / "ferry.txt", tmp_path / ("x" * 220 + ".txt")
+    for file in (good, bad):
+        file.write_text("Wren: Is the ferry in?")
+    ran = cli("import", good, bad)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"previously: {bad} cannot give its story a name")
+    assert cli("stories", "--json").json["stories"] == []
+
+
+def test_what_came_in_before_a_failure_is_said(cli: Cli, tmp_path: Path) -> None:
+    good, scene = tmp_path / "ferry.txt", tmp_path / "tale.json"
+    good.write_text("Wren: Is the ferry in?")
+    scene.write_text(json.dumps({"summary": "They left.", "lorebooks": []}))
+    cli("add", "tale", "--role", "user", "--text", "Hi.")
+    ran = cli("import", good, scene)
+    assert (ran.code, ran.err.endswith("Before that, ferry came in.\n")) == (2, True)
+
+
+def test_the_first_bad_file_is_the_one_that_is_named(cli: Cli, tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.jsonl" for number in range(8)]
+    ran = cli("import", *files)
+    assert ran.err == f"previously: {files[0]}: there is no such file.\n"
+
+
+def test_a_span_that_ends_before_it_begins_is_refused(cli: Cli, tmp_path: Path) -> None:
+    scene = tmp_path / "scene.json"
+    scene.write_text(json.dumps({"summary": "They left.", "lorebooks": []}))
+    cli("add", "tale", "--role", "user", "--text", "Hi.")
+    ran = cli("import", scene, "--story", "tale", "--span", "3-1")
+    assert (ran.code, ran.err) == (2, "previously: '3-1' is no stretch of messages: it ends before it begins.\n")
+
+
+RUN_AND_MEASURE = """
+import sys
+from previously.cli.command_table import main
+code = main(sys.argv[1:])
+status = open("/proc/self/status").read()
+print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
+sys.exit(code)
+"""
+"""A process says itself what it held: to its parent, it is never smaller than that was when it began."""
+
+
+def measure_peak(*arguments: object) -> float:
+    """The most megabytes that a command holds, in a process of its own."""
+    command = [sys.executable, "-c", RUN_AND_MEASURE, *map(str, arguments)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells what a process held")
+@pytest.mark.slow(reason="takes seconds, to be worth measuring")
+def test_a_large_file_is_not_held_in_memory(tmp_path: Path) -> None:
+    """Held whole, the larger file takes 40 MB more than the smaller one; as it comes in, 12."""
+    line = json.dumps({"role": "user", "content": "The ferry is late again. " * 320})
+    peaks = []
+    for megabytes in (12, 48):
+        file = tmp_path / f"{megabytes}.jsonl"
+        file.write_text("\n".join(line for _ in range(megabytes * 1_000_000 // len(line))))
+        peaks.append(measure_peak("--db", tmp_path / f"{megabytes}.db", "import", file))
+    assert peaks[1] - peaks[0] < 24, peaks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -486,3 +487,21 @@ def test_an_entry_is_renamed_and_found_by_both_names(cli: Cli) -> None:
     cli("lore", "add", "tale", "Orla", "--text", "A shepherd.")
     assert "already" in cli("lore", "rename", "tale", "Orla", "Grimald").err
     assert [entry["name"] for entry in cli("lore", "list", "tale", "--json").json["entries"]] == ["Grimald", "Orla"]
+
+
+@pytest.mark.slow(reason="takes seconds, to be worth measuring")
+def test_five_times_the_entries_are_listed_in_about_five_times_the_time(cli: Cli, tmp_path: Path) -> None:
+    spent = []
+    for count in (2_000, 10_000):
+        book, story = tmp_path / f"book{count}.json", f"tale{count}"
+        entries = {
+            str(number): {"uid": number, "key": [f"key{number}"], "comment": f"Entry {number}", "content": "Told."}
+            for number in range(count)
+        }
+        book.write_text(json.dumps({"entries": entries}))
+        cli("add", story, "--role", "user", "--text", "Hi.")
+        cli("import", book, "--story", story)
+        begun = time.process_time()
+        assert cli("lore", "list", story).out.endswith(f"{count:,} entries: {count:,} live.\n")
+        spent.append(time.process_time() - begun)
+    assert spent[1] < 15 * spent[0], spent  # 25 times, were it quadratic

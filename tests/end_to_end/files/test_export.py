@@ -122,6 +122,43 @@ def test_what_is_deleted_is_nobodys_swipe(memory: BlockingMemory, tmp_path: Path
     assert export(story) == dump(HEADER, lines[0], lines[2])
 
 
+def list_swipes(story: BlockingStory) -> list[list[str]]:
+    return [line.get("swipes", []) for line in parse_lines(export(story))[1:]]
+
+
+def test_a_passage_that_was_deleted_is_no_swipe_of_what_is_written_there_next(
+    memory: BlockingMemory, tmp_path: Path
+) -> None:
+    """In prose all passages have one role, so the role does not tell them apart."""
+    path = tmp_path / "novel.md"
+    path.write_text("# One\n\nIt rained.\n\nIt stopped.\n\nThey left.\n")
+    story = bring_in(memory, path)
+    story.delete(3)
+    story.add("assistant", "They stayed.")
+    assert list_swipes(story) == [[]] * 4, "the last one was deleted"
+    story.delete(1)
+    story.insert(1, "assistant", "It snowed.")
+    assert list_swipes(story) == [[]] * 4, "one in the middle was deleted"
+    path.write_text("# One\n\nIt snowed.\n")
+    story.take_in(read_story(path))
+    path.write_text("# One\n\nIt snowed.\n\nNobody came.\n")
+    story.take_in(read_story(path))
+    assert list_swipes(story) == [[]] * 3, "the file has no such passage any more"
+
+
+def test_another_reply_in_the_same_place_is_a_swipe_whatever_was_deleted(memory: BlockingMemory) -> None:
+    story = memory.story("talk")
+    story.add("user", "Where is it?", name="Wren")
+    story.add("assistant", "Oops.", name="Odalys")
+    story.delete(1)
+    story.add("assistant", "In the shed.", name="Odalys")
+    story.regenerate("In the mill.")
+    assert list_swipes(story) == [[], ["In the shed.", "In the mill."]]
+    story.delete(1)
+    story.undo()
+    assert list_swipes(story) == [[], ["In the shed.", "In the mill."]]
+
+
 def test_each_branch_is_a_file(chat: BlockingStory) -> None:
     chat.branch("what if", 1)
     chat.switch("what if")

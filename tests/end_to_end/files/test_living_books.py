@@ -47,6 +47,14 @@ def test_the_second_export_is_the_first_to_the_byte(memory: BlockingMemory, form
     assert memory.export_book("turned", other) == turned
 
 
+def test_there_and_back_under_another_name_is_the_file_as_it_was(memory: BlockingMemory) -> None:
+    """A book without a name of its own is called as its file, and gets none on the way."""
+    nameless = {key: value for key, value in WORLD.items() if key != "name"}
+    memory.keep_book("valley", nameless)
+    memory.keep_book("valley-back", json.loads(memory.export_book("valley", "character-book")))
+    assert json.loads(memory.export_book("valley-back", "world-info")) == nameless
+
+
 def test_there_and_back_is_the_file_as_it_was(memory: BlockingMemory) -> None:
     memory.keep_book("harbour", WORLD)
     memory.keep_book("card", json.loads(memory.export_book("harbour", "character-book")))

@@ -15,10 +15,11 @@ import pytest
 from starlette.types import ASGIApp
 
 from previously import Memory, ScriptedServer
-from previously.core.exact_names import make_story_key, make_user_key, make_walled_name
+from previously.core.exact_names import check_new_name, make_story_key, make_user_key, make_walled_name
 from previously.models.endpoint import parse_endpoint
 from previously.recognition.choose_story import choose_lookup_keys
 from previously.recognition.client_list import parse_client_list
+from previously.runtime.clock import time_at
 from previously.server.app import ServerOptions, make_app
 from tests.unit.recognition.lists import drafts
 
@@ -322,3 +323,18 @@ def test_looking_for_a_story_takes_no_longer_for_many_paragraphs() -> None:
 
     work(20)
     assert work(2_000) < 1_000 * max(work(20), 0.001)
+
+
+@pytest.mark.parametrize("name", [".", "..", "two%0Alines"])
+async def test_a_name_that_is_another_place_is_no_name_of_a_story(rig: Rig, name: str) -> None:
+    """No address and no file could be called so; the chat is one story all the same, from turn to turn."""
+    for text in ("u Good evening.", "u Good evening. a Evening. u Is the ferry in?"):
+        assert (await rig.ask(text, headers={"x-previously-story": name})).status_code == 200
+    (called,) = await rig.stories()
+    check_new_name("A story", called)
+
+
+async def test_a_story_that_has_such_a_name_already_goes_on(rig: Rig) -> None:
+    await rig.memory._store.create_story(rig.memory._owner, "..", at=time_at())
+    await rig.ask("u Good evening.", headers={"x-previously-story": ".."})
+    assert list(await rig.stories()) == [".."]

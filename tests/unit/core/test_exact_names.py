@@ -13,6 +13,7 @@ from previously.core.exact_names import (
     LONGEST_NAME,
     check_new_name,
     is_walled_name,
+    make_new_name,
     make_story_key,
     make_user_key,
     make_walled_name,
@@ -81,3 +82,16 @@ def test_no_new_name_is_another_place_in_an_address() -> None:
         with pytest.raises(BadInput, match="no address could lead to it"):
             check_new_name("A story", name)
     check_new_name("A story", "...")
+
+
+@given(NAMES | st.sampled_from([".", "..", "two\nlines", "x" * 300]), NAMES | st.sampled_from([".", ".."]))
+def test_whatever_a_program_calls_a_new_story_is_a_name_that_a_person_could_give(one: str, two: str) -> None:
+    named = make_new_name(one)
+    check_new_name("A story", named)
+    assert make_new_name(named) == named
+    assert (named == make_new_name(two)) is (one == two)
+
+
+def test_a_plain_name_and_a_walled_one_stay_as_they_are() -> None:
+    for name in ("The lamp", make_walled_name("alice", ".."), make_walled_name("a\nb", "x")):
+        assert make_new_name(name) == name

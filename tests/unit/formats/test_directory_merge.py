@@ -186,9 +186,11 @@ def test_conflicts_are_decided_by_name() -> None:
     assert decide(edits, [], ["all"]) == []
     mixed = decide(edits, ["all"], ["lore:grim/content"])
     assert [(edit.name, edit.fate) for edit in mixed] == [("lore:grim/type", APPLY)]
-    check_decisions(edits, ["all", "lore:grim"])
+    check_decisions(edits, ["all", "lore:grim"], ["all", "lore:grim"])
     with pytest.raises(BadInput, match="no conflict in 'recap'"):
-        check_decisions(edits, ["recap"])
+        check_decisions(edits, ["recap"], [])
+    with pytest.raises(BadInput, match="no edit of 'recap'"):
+        check_decisions(edits, [], ["recap"])
     with pytest.raises(BadInput, match="both ways"):
         decide(edits, ["lore:grim"], ["lore:grim/type"])
 
@@ -196,7 +198,7 @@ def test_conflicts_are_decided_by_name() -> None:
 @pytest.mark.parametrize("name", ["message:1", "message:1/content", "message:b", "message:b/content"])
 def test_a_conflict_of_a_message_is_decided_by_its_position_or_its_id(name: str) -> None:
     edits = compare_lines("a b c", "a b1 c", "a b2 c")
-    check_decisions(edits, [name])
+    check_decisions(edits, [name], [])
     assert [(edit.name, edit.fate) for edit in decide(edits, [name], [])] == [("message:1/content", APPLY)]
 
 

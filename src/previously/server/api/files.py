@@ -18,7 +18,6 @@ from previously.core.messages import Draft
 from previously.formats import read_story
 from previously.formats.files import StorySource
 from previously.formats.lore_files import NAME as BOOK
-from previously.lore.books import parse_book
 from previously.runtime.conversation import fold_conversation_async
 from previously.runtime.keys import LOCAL_OWNER
 from previously.runtime.whole_stories import NameTaken, Whole
@@ -105,16 +104,11 @@ async def _list_books(memory: Memory, upload: Upload, source: StorySource | None
     """Describe the books of a file that holds nothing else and is for no story."""
     if source is None or source.format != BOOK or upload.story is not None:
         return []
-    kept = {info.name for info in await memory.books()}
-    return [
-        {
-            "book": book.name,
-            "entries": len(parse_book(book.given, book.name).entries),
-            "status": "updated" if book.name in kept else "added",
-            "format": BOOK,
-        }
-        for book in source.books
-    ]
+    rows = []
+    for book in source.books:
+        kept = await memory.keep_book(book.name, book.given, preview=True)
+        rows.append({"book": book.name, "entries": len(kept.entries), "status": kept.status, "format": BOOK})
+    return rows
 
 
 async def _preview(memory: Memory, upload: Upload, source: StorySource | None) -> list[dict[str, Any]]:
@@ -129,7 +123,7 @@ async def _preview(memory: Memory, upload: Upload, source: StorySource | None) -
         try:
             exists, intake = True, await (await memory.story(name, create=False)).preview(its_source)
         except UnknownStory:
-            exists, intake = False, preview_new(its_source)
+            exists, intake = False, preview_new(its_source, name)
         drafts = its_source.drafts
         rows.append(
             {

@@ -9,7 +9,7 @@ line, written in small transactions while readers still see the old one, and pub
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,10 +140,14 @@ class PathReader:
         """Every node of a story, the oldest first, with at most so many characters of its words."""
         return [TreeNode(*row) for row in self._session.rows("story_tree", {**key.values, "most": most})]
 
-    def beside(self, key: StoryKey, entries: Iterable[Entry]) -> dict[int, list[Entry]]:
+    def beside(
+        self, key: StoryKey, entries: Iterable[Entry], deletions: Sequence[tuple[int, int]] = ()
+    ) -> dict[int, list[Entry]]:
         """Return the swipes of these entries, by entry: what was put at the same place after the same messages, at
-        first, is said by the same role, and is no earlier form of it. The oldest first."""
+        first, is said by the same role, and is no earlier form of it. The oldest first. `deletions` are moves of a head
+        by which somebody took messages out: those are nobody's swipes."""
         origins = self._find_origins(key)
+        deleted = self._find_deleted(key, deletions) if deletions else frozenset()
         crowds: dict[int, int] = Counter(parent for _, parent in origins.values())
         found: dict[int, list[Entry]] = {}
         for entry in entries:
@@ -160,6 +164,7 @@ class PathReader:
                     here[ident]
                     for ident in sorted(here)
                     if ident not in replaced
+                    and ident not in deleted
                     and origins[ident][1] == parent
                     and here[ident].message.role is entry.message.role
                 ]
@@ -170,13 +175,27 @@ class PathReader:
     def _find_origins(self, key: StoryKey) -> dict[int, tuple[int, int]]:
         """Return, for every entry, the node that it was put at first, and the one before that."""
         origins: dict[int, tuple[int, int]] = {}
+        for parent, entry, node in self._list_nodes(key):
+            origins[entry] = min(origins.get(entry, (node, parent)), (node, parent))
+        return origins
+
+    def _find_deleted(self, key: StoryKey, deletions: Sequence[tuple[int, int]]) -> frozenset[int]:
+        """Return the entries that were taken out by moves of a head: they lead to the old one, and not to the new. A
+        move that also brought others has put them in their place."""
+        above = {node: (parent, entry) for parent, entry, node in self._list_nodes(key)}
+        deleted: set[int] = set()
+        for old, new in deletions:
+            gone, came = _part(above, old, new)
+            deleted |= set() if came - gone else gone - came
+        return frozenset(deleted)
+
+    def _list_nodes(self, key: StoryKey) -> Iterator[tuple[int, int, int]]:
+        """Yield every node of a story, behind the one before it and its entry."""
         place = (LOWEST, LOWEST)
         asked = {**key.values, "most": PLACES_AT_ONCE}
         while rows := self._session.rows("entries_of_nodes", {**asked, "parent": place[0], "entry": place[1]}):
-            for parent, entry, node in rows:
-                origins[entry] = min(origins.get(entry, (node, parent)), (node, parent))
+            yield from rows
             place = rows[-1][0], rows[-1][1]
-        return origins
 
     def _read_put_at(self, key: StoryKey, parent: int) -> dict[int, Entry]:
         rows = self._session.rows("node_siblings", {**key.values, "parent": parent})
@@ -191,6 +210,18 @@ class PathReader:
         """The last messages of the path that ends in a node, in order."""
         values = {"node": node, "most": most, **key.values}
         return [_read_on_path(row) for row in self._session.rows("leading_to", values)]
+
+
+def _part(above: Mapping[int, tuple[int, int]], one: int, other: int) -> tuple[set[int], set[int]]:
+    """Return the entries of two paths behind the last node that they share, by their heads. A node is always younger
+    than the one before it, so the younger one of two is never shared."""
+    parts: tuple[set[int], set[int]] = (set(), set())
+    heads = [one, other]
+    while heads[0] != heads[1] and (younger := max(heads)) in above:
+        side = heads.index(younger)
+        heads[side], entry = above[younger]
+        parts[side].add(entry)
+    return parts
 
 
 PLACES_AT_ONCE = 10_000

@@ -321,7 +321,7 @@ async def test_a_book_alone_is_kept_as_a_book_and_no_story_is_made_of_it(api: Ap
     assert [one["book"] for one in (await api.get("/books"))["books"]] == ["Eldoria"]
     assert (await api.get("/stories"))["stories"] == []
     again = await upload(api, book, "Eldoria.json")
-    assert again["books"][0]["status"] == "updated"
+    assert again["books"][0]["status"] == "unchanged"
     await api.client.delete(f"/imports/{again['id']}")
 
 
