@@ -290,6 +290,11 @@ def read_value(document: Document, read: Callable[[Document, Any], StorySource])
         raise document.fault(error, error.line) from None
     except BadInput as error:
         raise _placed(document, error) from None
+    return read_in_place(document, value, read)
+
+
+def read_in_place(document: Document, value: Any, read: Callable[[Document, Any], StorySource]) -> StorySource:
+    """Return the source of the value that a file holds; a fault that does not say where it is gets its place."""
     try:
         return read(document, value)
     except (BadInput, RecursionError) as error:
