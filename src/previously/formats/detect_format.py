@@ -22,6 +22,7 @@ from previously.formats import (
     claude_code,
     claude_code_stream,
     codex,
+    codex_stream,
     errata,
     lore_files,
     novels,
@@ -119,7 +120,7 @@ _STREAMS: Mapping[FileReader, Callable[[Document, Path], StorySource | None]] = 
     sillytavern.read: sillytavern.stream,
     plain.read: plain.stream,
     claude_code.read: claude_code_stream.stream,
-    codex.read: codex.stream,
+    codex.read: codex_stream.stream,
 }
 
 

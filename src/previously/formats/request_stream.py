@@ -130,4 +130,4 @@ def _find_unanswered(path: Path, format: RequestFormat, parts: RequestParts, tot
     with open_document(path) as document:
         for draft, _ in _read_drafts(document, format, parts, total):
             ledger.note(draft.message)
-    return frozenset(ledger.waiting)
+    return ledger.never
