@@ -48,7 +48,7 @@ class RolloutLook:
     """The calls that got no result."""
     main: list[Stretch]
     beside: list[tuple[str, ForkedPath]]
-    """What was taken back, by name."""
+    """The paths that were taken back, by name."""
     marks: Sequence[int]
 
 

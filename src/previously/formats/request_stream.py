@@ -24,6 +24,11 @@ _LISTS = ("messages", "input", "output")
 _PLAIN = frozenset(["role", "content", "name"])
 """The fields of an item that is plain words in every format, if its content is a text."""
 
+_OF_WORDS = _PLAIN | {"type", "id", "status"}
+_WORDS = ("text", "input_text", "output_text")
+"""The fields of an item with a list of such parts, and nothing else, that is only words."""
+
+_SPEAKING = ("user", "assistant", "system", "developer")
 _OF_TOOLS = ("tool", "function")
 """The roles of results."""
 
@@ -59,6 +64,15 @@ def stream(document: Document, path: Path, choose: Callable[[Any], RequestFormat
     return StorySource([], format.name, header, replaced, stream=DraftStream(path, read))
 
 
+def _has_only_words(item: dict[str, Any]) -> bool:
+    """Return whether an item is plain words in every format, and holds neither a call nor a result."""
+    content = item.get("content")
+    if type(content) is list:
+        blocks = (block.get("type") if isinstance(block, dict) else None for block in content)
+        return item.keys() <= _OF_WORDS and item.get("role") in _SPEAKING and all(one in _WORDS for one in blocks)
+    return type(content) is str and item.keys() <= _PLAIN and item.get("role") not in _OF_TOOLS
+
+
 class _Look:
     """One look through a document."""
 
@@ -80,12 +94,9 @@ class _Look:
                 self._fields[name] = value
 
     def _is_telling(self, item: Any, known: set[str]) -> bool:
-        if not isinstance(item, dict):
+        if not isinstance(item, dict) or (type(item.get("content")) is str and _has_only_words(item)):
             return False
-        is_text = type(item.get("content")) is str
-        if is_text and item.keys() <= _PLAIN and item.get("role") not in _OF_TOOLS:
-            return False
-        self.is_plain = False
+        self.is_plain = self.is_plain and _has_only_words(item)
         tells = {"anthropic"} if is_anthropic([item]) else set()
         tells |= {"responses"} if is_responses([item]) else set()
         is_new = not tells <= known
