@@ -16,11 +16,14 @@ import os
 import sys
 import tempfile
 import time
+import zipfile
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from previously.formats import open_story
 
@@ -76,6 +79,37 @@ def write_claude(number: int, text: str) -> str:
     return f"{before}{json.dumps(message)}"
 
 
+def write_openai(number: int, text: str) -> str:
+    """Write a message of one request, which is one document."""
+    message = {"role": "user" if number % 2 else "assistant", "content": text}
+    return ("," if number else '{"model": "any", "messages": [') + json.dumps(message)
+
+
+def write_anthropic(number: int, text: str) -> str:
+    message = {"role": "user" if number % 2 else "assistant", "content": [{"type": "text", "text": text}]}
+    return ("," if number else '{"system": "You tell a story.", "messages": [') + json.dumps(message)
+
+
+def write_rewinds(number: int, text: str) -> str:
+    """Write a line of Claude Code; one in thousands goes back by ten."""
+    line = json.loads(write_claude_code(number, text))
+    if number % REWIND_EVERY == REWIND_EVERY - 1:
+        line["parentUuid"] = f"u{number - REWIND_BY}"
+    return json.dumps(line)
+
+
+def write_rollbacks(number: int, text: str) -> str:
+    """Write a line of Codex; before one in thousands, five turns are taken back."""
+    line = write_codex(number, text)
+    if number % REWIND_EVERY != REWIND_EVERY - 1:
+        return line
+    back = {"type": "thread_rolled_back", "num_turns": REWIND_BY // 2}
+    return f"{json.dumps({'timestamp': '2026-01-01T00:00:00Z', 'type': 'event_msg', 'payload': back})}\n{line}"
+
+
+REWIND_EVERY, REWIND_BY = 5_000, 10
+"""Messages from one rewind to the next, and messages that it takes back: people do it now and then."""
+
 IN_CONVERSATION = 100
 """Messages of a conversation in an export: more than most have, fewer than a long role-play."""
 
@@ -87,16 +121,21 @@ FORMATS: dict[str, tuple[str, Callable[[int, str], str]]] = {
     "claude-code": (".jsonl", write_claude_code),
     "codex": (".jsonl", write_codex),
     "claude": (".json", write_claude),
+    "claude-zip": (".zip", write_claude),
+    "openai": (".json", write_openai),
+    "anthropic": (".json", write_anthropic),
+    "claude-code-rewinds": (".jsonl", write_rewinds),
+    "codex-rollbacks": (".jsonl", write_rollbacks),
 }
-_ENDS = {"claude": "]}]"}
+_ENDS = {"claude": "]}]", "claude-zip": "]}]", "openai": "]}", "anthropic": "]}"}
 """The ends of documents that are no lines."""
 
 
 def make_file(path: Path, name: str, size: int) -> int:
-    """Write a file of that many bytes; return how many messages it has."""
+    """Write a file of that many bytes, as they are when it is unpacked; return how many messages it has."""
     write, end = FORMATS[name][1], _ENDS.get(name)
     written, number = 0, 0
-    with path.open("w", encoding="utf-8") as file:
+    with _open_to_write(path) as file:
         for text in make_texts():
             line = write(number, text)
             written += file.write(line if end else f"{line}\n")
@@ -105,6 +144,20 @@ def make_file(path: Path, name: str, size: int) -> int:
                 file.write(end or "")
                 return number
     raise AssertionError("there is no end of texts")
+
+
+@contextmanager
+def _open_to_write(path: Path) -> Iterator[IO[str]]:
+    if path.suffix != ".zip":
+        with path.open("w", encoding="utf-8") as file:
+            yield file
+        return
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("conversations.json", "w", force_zip64=True) as member,
+        TextIOWrapper(member, "utf-8") as file,
+    ):
+        yield file
 
 
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -167,10 +220,10 @@ def main() -> None:
     if asked.json:
         print(json.dumps({"files": rows}))
         return
-    print(f"{'format':14}{'MB':>6}{'messages':>10}{'MB/CPU s':>10}{'read':>8}{'again':>8}{'MB above idle':>15}")
+    print(f"{'format':20}{'MB':>6}{'messages':>10}{'MB/CPU s':>10}{'read':>8}{'again':>8}{'MB above idle':>15}")
     for row in rows:
         print(
-            f"{row['format']:14}{row['megabytes']:>6}{row['messages']:>10,}{row['mb_per_cpu_s']:>10}"
+            f"{row['format']:20}{row['megabytes']:>6}{row['messages']:>10,}{row['mb_per_cpu_s']:>10}"
             f"{row['read_mb_per_cpu_s']:>8}{row['again_mb_per_cpu_s']:>8}{row['above_idle_mb']:>15}"
         )
 

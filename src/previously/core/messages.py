@@ -243,16 +243,14 @@ def _clean_parts(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
     return (tuple(result), total) if total else (parts, 0)
 
 
-_UNCLEAN = ("\\x00", "\\ud", "nan", "inf")
-"""Signs, in the text by which Python shows a JSON value, of a NUL, half a character or no number in it."""
-
-
 def _is_clean(shown: str) -> bool:
     """Return whether a JSON value that Python shows so needs no other look; most need none."""
     if not shown:
         return True
     nested = shown.count("{") + shown.count("[")
-    return nested <= MAX_JSON_DEPTH and not any(sign in shown for sign in _UNCLEAN)
+    # The signs of a NUL, of half a character and of no number, one by one: every message is asked.
+    unclean = "\\x00" in shown or "\\ud" in shown or "nan" in shown or "inf" in shown
+    return nested <= MAX_JSON_DEPTH and not unclean
 
 
 def _clean_attributes(attributes: Attributes, shown: str) -> tuple[Attributes, int]:

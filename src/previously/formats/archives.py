@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Protocol
 from xml.etree.ElementTree import Element, TreeBuilder
@@ -57,21 +58,28 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file; `BadInput` if it is not there, damaged or too large."""
+        return b"".join(self.chunks(name, MOST_UNPACKED))
+
+    def chunks(self, name: str, size: int) -> Iterator[bytes]:
+        """Yield the bytes of a file, so many at a time; `BadInput` as above."""
         called = shown(name, 80)
         try:
             info = self._zip.getinfo(name)
             packed = min(info.compress_size, self._size)  # what it says may be more than there is
             most = min(self._left, max(SMALL, packed * LARGEST_RATIO))
             with self._zip.open(info) as file:
-                data = file.read(most + 1)
+                while data := file.read(min(size, most + 1)):
+                    most -= len(data)
+                    self._left -= len(data)
+                    if most < 0:
+                        raise BadInput(f"the file {called} in the archive is too large when it is unpacked.")
+                    yield data
         except KeyError:
             raise BadInput(f"the archive holds no file {called}.") from None
+        except BadInput:
+            raise
         except _BROKEN:
             raise BadInput(f"the file {called} in the archive cannot be read.") from None
-        if len(data) > most:
-            raise BadInput(f"the file {called} in the archive is too large when it is unpacked.")
-        self._left -= len(data)
-        return data
 
     def read_text(self, name: str) -> str:
         try:

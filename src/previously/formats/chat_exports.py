@@ -11,16 +11,16 @@ import json
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import parse_json
 from previously.core.messages import Attributes, Draft, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from previously.formats.archives import Archive
+from previously.formats.archives import ZIP, Archive
 from previously.formats.files import Document, SideStory, SourceBranch, StorySource, StoryStream, read_value
-from previously.formats.json_array import CHUNK, UnevenList, split_array
+from previously.formats.json_array import CHUNK, ITEMS, UnevenList, split_document
 from previously.formats.log_lines import DraftCleaner, complete_source, make_name
 from previously.wire.fields import parse_time
 
@@ -95,14 +95,16 @@ def _read_stories(conversations: Iterable[object], skipped: Counter[str]) -> Ite
 
 
 def stream(document: Document, path: Path) -> StorySource | None:
-    """Return an export of several conversations, each to be read as it is asked for; None if it is anything else. All
-    of it has been parsed once by then; `skipped` is complete when all were read."""
+    """Return an export of several conversations, in its ZIP file or not, each to be read as it is asked for; None if it
+    is anything else. All of it has been parsed once by then; `skipped` is complete when all were read."""
     try:
         values = _split_export(document)
         first = list(islice(_read_stories(values, Counter()), 2))
         deque(values, maxlen=0)  # the rest has to be sound, no more
     except (UnevenList, RecursionError):
         return None
+    except BadInput as error:  # of the archive
+        raise document.fault(error) from None
     if len(first) < 2:
         return None
     skipped: dict[str, int] = {}
@@ -114,7 +116,7 @@ def stream(document: Document, path: Path) -> StorySource | None:
                 yield SideStory(story.name, complete_source(story.source))
         except UnevenList:
             raise again.fault(BadInput("the file was changed while it was read.")) from None
-        except RecursionError as error:
+        except (BadInput, RecursionError) as error:
             raise again.fault(error) from None
         skipped.clear()
         skipped.update(counted)
@@ -125,7 +127,7 @@ def stream(document: Document, path: Path) -> StorySource | None:
 def _split_export(document: Document) -> Iterator[Any]:
     """Yield the conversations of an export; `UnevenList` if the file is none."""
     first: list[Any] = []
-    for conversation in split_array(document.chunks(CHUNK)):
+    for conversation in chain.from_iterable(map(_split_file, _open_files(document))):
         if len(first) < _LOOKED_AT:
             first.append(conversation)
             if len(first) == _LOOKED_AT and not is_export(first):
@@ -133,6 +135,22 @@ def _split_export(document: Document) -> Iterator[Any]:
         yield conversation
     if not is_export(first):
         raise UnevenList
+
+
+def _open_files(document: Document) -> Iterator[Iterator[bytes]]:
+    """Yield the bytes of each file that holds conversations: of those in a ZIP file, or of the file itself."""
+    if not document.begins(ZIP):
+        yield document.chunks(CHUNK)
+    elif document.path is not None:
+        archive = Archive(document.path)
+        for name in list_files(archive):
+            yield archive.chunks(name, CHUNK)
+
+
+def _split_file(chunks: Iterator[bytes]) -> Iterator[Any]:
+    for name, value in split_document(chunks, ["conversations"]):
+        if name in ("", "conversations") and value is not ITEMS:
+            yield value
 
 
 def _list(value: object) -> list[Any]:

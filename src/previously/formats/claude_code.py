@@ -253,13 +253,10 @@ class TranscriptLog:
         all_paths = [(path, told(path)) for path in find_paths(lines, self.links)]
         main = all_paths[0][1]
         on_main = {step.lines[0].id for step in all_paths[0][0]}
-        names: Counter[str] = Counter()
-        named: list[tuple[str, list[Draft]]] = []
-        for path, its_drafts in all_paths[1:]:
-            own = next(step.lines[0].id for step in path if step.lines[0].id not in on_main)
-            names[own] += 1
-            short, long = f"rewind {make_name(own[:8])}", f"rewind {make_name(path[-1].lines[0].id)}"
-            named.append((short if names[own] == 1 and short not in dict(named) else long, its_drafts))
+        beside = all_paths[1:]
+        own = [next(step.lines[0].id for step in path if step.lines[0].id not in on_main) for path, _ in beside]
+        names = name_rewinds((first, path[-1].lines[0].id) for first, (path, _) in zip(own, beside, strict=True))
+        named = [(name, its_drafts) for name, (_, its_drafts) in zip(names, beside, strict=True)]
         return StorySource(main, NAME, self.kept.header(header), 0, branches=find_branches(main, named))
 
     def tell(self, step: LogStep, header: Item) -> list[Draft]:
@@ -283,8 +280,25 @@ class TranscriptLog:
         ]
         return [marked, *results]
 
+    def drop(self, step: LogStep) -> None:
+        """Let go of a step, whose lines nobody asks for again."""
+        for line in (*step.lines, *step.results):
+            del self.items[line.id], self.drafts[line.id]
+        self.links.clear()
+
     def _with(self, draft: Draft, fields: Item) -> Draft:
         return self.kept.with_extra(draft, **{KEY: fields}) if fields else draft
+
+
+def name_rewinds(ids: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the names of branches, each by its first step that the conversation has not, or else by its last."""
+    seen: set[str] = set()
+    names: list[str] = []
+    for first, last in ids:
+        short, long = f"rewind {make_name(first[:8])}", f"rewind {make_name(last)}"
+        names.append(long if first in seen or short in names else short)
+        seen.add(first)
+    return names
 
 
 def select_header(first: Item) -> Item:

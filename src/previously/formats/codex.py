@@ -14,16 +14,14 @@ from __future__ import annotations
 import importlib
 from array import array
 from collections import Counter
-from collections.abc import Iterator
 from io import BytesIO
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import shown
-from previously.core.messages import Attributes, Draft, Message, Role, ToolCall, ToolResult
-from previously.formats.files import Document, DraftStream, StorySource
+from previously.core.messages import Attributes, Draft, Message, Role
+from previously.formats.files import Document, StorySource
 from previously.formats.log_lines import (
     COMPACTION,
     INJECTED,
@@ -32,7 +30,6 @@ from previously.formats.log_lines import (
     find_branches,
     read_objects,
 )
-from previously.formats.log_stream import CallLedger, CallWindow, TangledLog
 from previously.wire.responses import parse_item
 
 NAME = "codex"
@@ -41,8 +38,6 @@ PACKED = b"\x28\xb5\x2f\xfd"
 """The bytes that a file packed with zstd begins with."""
 
 Item = dict[str, Any]
-
-_CALLS = (ToolCall, ToolResult)
 
 _INJECTED = {
     "# AGENTS.md instructions": "rules",
@@ -89,7 +84,7 @@ _NEWEST = 8
 
 
 def read(document: Document) -> StorySource:
-    rollout = _Rollout()
+    rollout = Rollout()
     for number, item in read_objects(document, rollout.skipped):
         rollout.take(number, item)
     if not rollout.drafts and rollout.taken_back:  # all was taken back: the last that was said stands
@@ -101,62 +96,12 @@ def read(document: Document) -> StorySource:
     return StorySource(rollout.drafts, NAME, header, rollout.kept.replaced, dict(rollout.skipped), branches)
 
 
-def stream(document: Document, path: Path) -> StorySource | None:
-    """Return a rollout, to be read as its messages are asked for; None if it has to be held as a whole."""
-    try:
-        header, never, last = _look_through(document)
-    except TangledLog:
-        return None
-    skipped: dict[str, int] = {}
-
-    def read_messages(again: Document) -> Iterator[tuple[Draft, int]]:
-        """Yield the messages, each with how many characters were replaced since the one before."""
-        rollout, window, counted = _Rollout(), CallWindow(never), 0
-        for number, item in read_objects(again, rollout.skipped):
-            if number > last:
-                break
-            rollout.take(number, item)
-            for draft in chain.from_iterable(map(window.take, rollout.pass_on())):
-                yield draft, rollout.kept.replaced - counted
-                counted = rollout.kept.replaced
-        for draft in window.end():
-            yield draft, rollout.kept.replaced - counted
-            counted = rollout.kept.replaced
-        skipped.clear()
-        skipped.update(rollout.skipped)
-
-    kept = DraftCleaner(Counter())
-    clean = kept.header(header)
-    return StorySource([], NAME, clean, kept.replaced, skipped, stream=DraftStream(path, read_messages))
-
-
-def _look_through(document: Document) -> tuple[Item, frozenset[str], int]:
-    """Return the header of a rollout in which nothing was taken back and every result follows its call, the calls
-    that got no result, and the number of the last line; `TangledLog` otherwise."""
-    rollout, ledger, number, has_message = _Rollout(), CallLedger(), 0, False
-    for number, item in read_objects(document, rollout.skipped):
-        match item:
-            case {"type": "response_item", "payload": {"type": "message"}} if has_message:
-                continue  # most are, and none of them is a call
-            case {"type": "event_msg", "payload": {"type": "thread_rolled_back"}}:
-                raise TangledLog
-        rollout.take(number, item)
-        for draft in rollout.pass_on():
-            if item.get("type") == "compacted" and any(isinstance(one, _CALLS) for one in draft.message.parts):
-                raise TangledLog  # they may have been said before, and then are left out
-            ledger.note(draft.message)
-            has_message = True
-    if not has_message:
-        raise TangledLog
-    return rollout.header, frozenset(ledger.waiting), number
-
-
-class _Rollout:
+class Rollout:
     """The conversation as far as it has been read."""
 
-    def __init__(self) -> None:
-        self.skipped: Counter[str] = Counter()
-        self.kept = DraftCleaner(self.skipped)
+    def __init__(self, kept: DraftCleaner | None = None) -> None:
+        self.skipped: Counter[str] = kept.skipped if kept else Counter()
+        self.kept: DraftCleaner = kept or DraftCleaner(self.skipped)
         self.header: Item = {}
         self.drafts: list[Draft] = []
         self.taken_back: list[tuple[str, list[Draft]]] = []
@@ -164,7 +109,13 @@ class _Rollout:
         self._passed = array("q")
         self._told = 0
 
+    @property
+    def has_settings(self) -> bool:
+        """True if there are settings of a turn of which nothing has been said yet."""
+        return bool(self._settings)
+
     def take(self, number: int, item: Item) -> None:
+        """Take the next object of the file."""
         payload = item.get("payload")
         at = item.get("timestamp") if isinstance(item.get("timestamp"), str) else None
         match item:
@@ -240,14 +191,20 @@ class _Rollout:
 
     def _take_back(self, turns: int, number: int) -> None:
         """Leave the newest turns, each from a person's message on; they stay as a branch."""
-        asked = [
-            at
-            for at, draft in enumerate(self.drafts)
-            if draft.message.role is Role.USER and not {INJECTED, COMPACTION} & draft.attributes.extra.keys()
-        ]
+        asked = [at for at, draft in enumerate(self.drafts) if is_asked(draft)]
         if turns > 0 and asked:
-            self.taken_back.append((f"rewind line {number}", list(self.drafts)))
+            self.taken_back.append((name_rewind(number), list(self.drafts)))
             del self.drafts[asked[-min(turns, len(asked))] :]
+
+
+def is_asked(draft: Draft) -> bool:
+    """Return whether a turn begins with it: a person's message."""
+    return draft.message.role is Role.USER and not {INJECTED, COMPACTION} & draft.attributes.extra.keys()
+
+
+def name_rewind(number: int) -> str:
+    """Return the name of the branch of what was taken back by a line."""
+    return f"rewind line {number}"
 
 
 def find_injected_kind(draft: Draft) -> str | None:

@@ -22,18 +22,20 @@ from previously.formats import (
     claude_code,
     claude_code_stream,
     codex,
+    codex_stream,
     errata,
     lore_files,
     novels,
     opencode,
     plain,
     request_files,
+    request_stream,
     scene_files,
     sillytavern,
     sweagent,
 )
 from previously.formats.archives import ZIP, Archive
-from previously.formats.files import LONGEST_LINE, Document, StorySource, open_document, read_value
+from previously.formats.files import LONGEST_LINE, Document, StorySource, open_document, read_in_place, read_value
 from previously.formats.log_lines import complete_source
 from previously.formats.png_texts import PNG_LINE
 from previously.formats.story_directory import RECORD
@@ -49,11 +51,11 @@ def _refuse_file(document: Document) -> StorySource:
     raise document.fault(BadInput("a story of Errata is a folder with a meta.json, not a file."))
 
 
+_REQUESTS = (request_files.OPENAI, request_files.ANTHROPIC, request_files.RESPONSES)
+
 FORMATS: Mapping[str, FileReader] = {
     request_files.JSONL: request_files.read_jsonl,
-    request_files.OPENAI: request_files.read_openai,
-    request_files.ANTHROPIC: request_files.read_anthropic,
-    request_files.RESPONSES: request_files.read_responses,
+    **{one.name: one.read for one in _REQUESTS},
     claude_code.NAME: claude_code.read,
     codex.NAME: codex.read,
     opencode.NAME: opencode.read,
@@ -118,40 +120,58 @@ _STREAMS: Mapping[FileReader, Callable[[Document, Path], StorySource | None]] = 
     sillytavern.read: sillytavern.stream,
     plain.read: plain.stream,
     claude_code.read: claude_code_stream.stream,
-    codex.read: codex.stream,
+    codex.read: codex_stream.stream,
 }
 
 
 def open_story(path: Path, format: str | None = None, *, user: str | None = None) -> StorySource:
-    """Return what `read_story` does; of a large file of lines, with its messages in `stream`, to be read as they are
-    asked for."""
-    if path.is_file() and path.stat().st_size >= LARGE:
-        with open_document(path, user) as document:
-            if format in (None, chat_exports.CHATGPT, chat_exports.CLAUDE) and _begins_list(document):
-                many = chat_exports.stream(document, path)
-                if many is not None:
-                    return many
-            elif _has_lines(document):
-                reader = FORMATS.get(format) if format else _choose_reader(document, path.suffix.lower())
-                if reader is not None and reader in _STREAMS:
-                    source = _STREAMS[reader](document, path)
-                    if source is not None:
-                        if source.stream and next(iter(source.stream), None) is None:
-                            raise BadInput(_NO_MESSAGES.format(shown(str(path))))
-                        return source if source.format in _STORIES else complete_source(source)
+    """Return what `read_story` does; of a large file, where that can be, with its messages in `stream` or its
+    conversations in `stories`, to be read as they are asked for."""
+    if path.is_file() and path.stat().st_size >= LARGE and (format is None or format in FORMATS):
+        source = _stream_lines(path, format, user) or _stream_export(path, format) or _stream_request(path, format)
+        if source is not None:
+            if source.stream and next(iter(source.stream), None) is None:
+                raise BadInput(_NO_MESSAGES.format(shown(str(path))))
+            return source if source.format in _STORIES else complete_source(source)
     return read_story(path, format, user=user)
 
 
-def _has_lines(document: Document) -> bool:
-    """Return whether a file may be read line by line: it is text, and its first line is no document of its own."""
-    is_packed = any(map(document.begins, (opencode.MAGIC, codex.PACKED, ZIP, PNG_LINE)))
-    return not is_packed and len(document.opening) < LONGEST_LINE
+def _stream_lines(path: Path, format: str | None, user: str | None) -> StorySource | None:
+    """Return a file that is read line by line: it is text, and its first line is no document of its own."""
+    with open_document(path, user) as document:
+        is_packed = any(map(document.begins, (opencode.MAGIC, codex.PACKED, ZIP, PNG_LINE)))
+        if is_packed or len(document.opening) >= LONGEST_LINE:
+            return None
+        reader = FORMATS[format] if format else _choose_reader(document, path.suffix.lower())
+        return _STREAMS[reader](document, path) if reader in _STREAMS else None
 
 
-def _begins_list(document: Document) -> bool:
-    """Return whether a file begins like a list of JSON objects."""
-    start = document.opening[:_LOOKED_AT].decode(errors="replace")
-    return start.lstrip().startswith("[") and bool(_LIKE_JSON.match(start))
+def _stream_export(path: Path, format: str | None) -> StorySource | None:
+    if format not in (None, chat_exports.CHATGPT, chat_exports.CLAUDE):
+        return None
+    with open_document(path) as document:
+        return chat_exports.stream(document, path) if document.begins(ZIP) or _begins_json(document) else None
+
+
+def _stream_request(path: Path, format: str | None) -> StorySource | None:
+    named = next((one for one in _REQUESTS if one.name == format), None)
+    if format is not None and named is None:
+        return None
+
+    def choose(value: object) -> request_files.RequestFormat | None:
+        reader = _find_value_reader(value)
+        if named or reader is None:
+            lacks = named is None and isinstance(value, dict) and "messages" not in value
+            return None if lacks else named or request_files.OPENAI
+        return next((one for one in _REQUESTS if one.read_parsed == reader), None)
+
+    with open_document(path) as document:
+        return request_stream.stream(document, path, choose) if _begins_json(document) else None
+
+
+def _begins_json(document: Document) -> bool:
+    """Return whether a file begins like a JSON document."""
+    return bool(_LIKE_JSON.match(document.opening[:_LOOKED_AT].decode(errors="replace")))
 
 
 _LOOKED_AT = 1_000
@@ -200,7 +220,7 @@ def _read_archive(document: Document, path: Path) -> StorySource:
 
 
 _NAMED: Mapping[str, FileReader] = {
-    ".json": request_files.read_openai,
+    ".json": request_files.OPENAI.read,
     ".jsonl": request_files.read_jsonl,
     ".ndjson": request_files.read_jsonl,
     ".traj": sweagent.read,
@@ -262,7 +282,7 @@ def _read_whole(document: Document, first: BrokenJson) -> StorySource:
         raise document.fault(error) from None
     if isinstance(value, dict) and "messages" not in value and not _find_value_reader(value):
         raise document.fault(BadInput('"messages" is missing from the object that the file holds.'))
-    return _read_parsed(document, value)
+    return read_in_place(document, value, _read_parsed)
 
 
 def _find_value_reader(value: object) -> Callable[[Document, Any], StorySource] | None:
@@ -281,9 +301,9 @@ def _find_value_reader(value: object) -> Callable[[Document, Any], StorySource] 
     if lore_files.is_book(value):
         return lore_files.parse_file
     if request_files.is_anthropic(value):
-        return request_files.read_anthropic_value
-    return request_files.read_responses_value if request_files.is_responses(value) else None
+        return request_files.ANTHROPIC.read_parsed
+    return request_files.RESPONSES.read_parsed if request_files.is_responses(value) else None
 
 
 def _read_parsed(document: Document, value: Any) -> StorySource:
-    return (_find_value_reader(value) or request_files.read_openai_value)(document, value)
+    return (_find_value_reader(value) or request_files.OPENAI.read_parsed)(document, value)

@@ -6,7 +6,8 @@ without a place (by a parser here, or by `core`) is given its place by `Document
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -21,6 +22,9 @@ from previously.core.scene import SpanMemory
 MOST_WHOLE = 500_000_000
 """Bytes of a file that is read as a whole: it takes six times as much memory, and no export that is met has more."""
 
+
+LINES_MARKED = 64
+"""Lines of a log from one mark to the next: few to read again from a mark, and a mark takes eight bytes."""
 
 LONGEST_LINE = 4_000_000
 """Bytes of a first line behind which others come; a longer one is taken for a file without lines."""
@@ -67,7 +71,7 @@ class StoryStream:
 
 
 class DraftStream:
-    """The messages of a file of lines, read as they are asked for, each time from its beginning.
+    """The messages of a file, read as they are asked for, each time from its beginning.
 
     `read` yields a document's drafts, each with how many of its characters had to be replaced; `note` is told each
     draft with its position, and `find_memories` says which memories that other programs made were among them."""
@@ -78,8 +82,10 @@ class DraftStream:
         read: Callable[[Document], Iterator[tuple[Draft, int]]],
         note: Callable[[int, Draft], None] | None = None,
         find_memories: Callable[[], Iterable[SpanMemory]] = tuple,
+        branches: tuple[StreamedBranch, ...] = (),
     ) -> None:
         self._path, self._read, self._note, self._find_memories = path, read, note, find_memories
+        self.branches: tuple[StreamedBranch, ...] = branches
         self.messages: int = 0
         self.replaced: int = 0
 
@@ -97,6 +103,21 @@ class DraftStream:
     def memories(self) -> tuple[SpanMemory, ...]:
         """Those among the messages that were read last."""
         return tuple(self._find_memories())
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedBranch:
+    """A path beside the main one, in a file that is too large to be held."""
+
+    name: str
+    find_at: Callable[[], int]
+    """Returns the number of messages it shares with the main path, once that has been read."""
+    stream: DraftStream
+    """Those that follow."""
+
+    def hold(self) -> SourceBranch:
+        """Return the same with its messages in memory."""
+        return SourceBranch(self.name, self.find_at(), list(self.stream))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +164,7 @@ class Document:
         self.user = user
         """The name of the person who is the user, where the file does not say it."""
         self._handle = handle
+        self.line_marks: array[int] = array("q")
         start = handle.readline(LONGEST_LINE)
         if _is_utf16(start):
             raise BadInput(f"{name}: the file is UTF-16 or UTF-32; save it as UTF-8 and try again.")
@@ -200,14 +222,27 @@ class Document:
             offset += len(line)
 
     def log_lines(self) -> Iterator[tuple[int, str | None]]:
-        """Yield the lines of a log, which goes on behind a damaged line: None is a line that is not UTF-8."""
+        """Yield the lines of a log, which goes on behind a damaged line: None is a line that is not UTF-8. Where some
+        of them begin is noted in `line_marks`."""
         self._complete_first()
-        for number, line in enumerate(chain(self._start, self._handle), 1):
+        return self._read_log(chain(self._start, self._handle), 1, self._bom)
+
+    def log_lines_from(self, number: int, marks: Sequence[int]) -> Iterator[tuple[int, str | None]]:
+        """Yield the same from a line on that is marked, the nearest before that of this number."""
+        marked = min((number - 1) // LINES_MARKED, len(marks) - 1)
+        self._handle.seek(marks[marked])
+        return self._read_log(self._handle, marked * LINES_MARKED + 1, marks[marked])
+
+    def _read_log(self, lines: Iterable[bytes], number: int, offset: int) -> Iterator[tuple[int, str | None]]:
+        for at, line in enumerate(lines, number):
+            if at % LINES_MARKED == 1:
+                self.line_marks.append(offset)
+            offset += len(line)
             if not line.isspace():
                 try:
-                    yield number, line.decode()
+                    yield at, line.decode()
                 except UnicodeDecodeError:
-                    yield number, None
+                    yield at, None
 
     def text(self) -> str:
         if self.path is not None and self.path.stat().st_size > MOST_WHOLE:
@@ -290,6 +325,11 @@ def read_value(document: Document, read: Callable[[Document, Any], StorySource])
         raise document.fault(error, error.line) from None
     except BadInput as error:
         raise _placed(document, error) from None
+    return read_in_place(document, value, read)
+
+
+def read_in_place(document: Document, value: Any, read: Callable[[Document, Any], StorySource]) -> StorySource:
+    """Return the source of the value that a file holds; a fault that does not say where it is gets its place."""
     try:
         return read(document, value)
     except (BadInput, RecursionError) as error:

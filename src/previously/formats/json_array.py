@@ -1,9 +1,9 @@
-"""The values of a large JSON list, one after the other, so that never more than a few of them are held."""
+"""The values of a large JSON document, one after the other, so that never more than a few of them are held."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from previously.core.errors import BadInput
@@ -17,26 +17,64 @@ _SPACE = lazy_pattern(r"[ \t\n\r]*")
 
 
 class UnevenList(Exception):
-    """The text is no list, or something is wrong in it: who reads it as a whole can say what."""
+    """The text is no such document, or something is wrong in it: who reads it as a whole can say what."""
 
 
-def split_array(chunks: Iterator[bytes]) -> Iterator[Any]:
-    """Yield the values of the list that these bytes are; `UnevenList` where they are anything else."""
+class _Items:
+    """Says that the list of a field begins, and its values follow one by one."""
+
+
+ITEMS = _Items()
+
+
+def split_document(chunks: Iterator[bytes], lists: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of the object that these bytes are, each whole; but a list in a field of one of these names as
+    `ITEMS`, and then each of its values under that name. The values of a list that is no field have no name.
+    `UnevenList` where the bytes are anything else, or there are two fields of such a name."""
     window = _Window(chunks)
-    if window.take() != "[":
-        raise UnevenList
-    if window.look() == "]":
-        window.take()
+    mark = window.take()
+    if mark == "[":
+        yield "", ITEMS
+        for value in _split_list(window):
+            yield "", value
+    elif mark == "{":
+        yield from _split_object(window, lists)
     else:
-        while True:
-            yield window.parse()
-            mark = window.take()
-            if mark == "]":
-                break
-            if mark != ",":
-                raise UnevenList
+        raise UnevenList
     if window.look():
         raise UnevenList
+
+
+def _split_list(window: _Window) -> Iterator[Any]:
+    if window.look() == "]":
+        window.take()
+        return
+    goes_on = True
+    while goes_on:
+        yield window.parse()
+        goes_on = window.goes_on("]")
+
+
+def _split_object(window: _Window, lists: Collection[str]) -> Iterator[tuple[str, Any]]:
+    if window.look() == "}":
+        window.take()
+        return
+    seen: set[str] = set()
+    goes_on = True
+    while goes_on:
+        name = window.parse()
+        if not isinstance(name, str) or window.take() != ":" or name in seen:
+            raise UnevenList
+        if name in lists:
+            seen.add(name)
+        if name in lists and window.look() == "[":
+            window.take()
+            yield name, ITEMS
+            for value in _split_list(window):
+                yield name, value
+        else:
+            yield name, window.parse()
+        goes_on = window.goes_on("}")
 
 
 class _Window:
@@ -44,7 +82,7 @@ class _Window:
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
-        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
         self._text = ""
         self._at = 0
 
@@ -60,6 +98,13 @@ class _Window:
         mark = self.look()
         self._at += 1
         return mark
+
+    def goes_on(self, end: str) -> bool:
+        """Go behind the comma or the end that comes next; return whether it was a comma."""
+        mark = self.take()
+        if mark not in (",", end):
+            raise UnevenList
+        return mark == ","
 
     def parse(self) -> Any:
         """Return the next value, and go behind it."""

@@ -9,7 +9,7 @@ its result gets one that says so (see `core.pairing`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,14 @@ INJECTED = "injected"
 
 def read_objects(document: Document, skipped: Counter[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the JSON objects of a log, with their line numbers; anything else is counted."""
-    for number, line in document.log_lines():
+    return parse_objects(document.log_lines(), skipped)
+
+
+def parse_objects(
+    lines: Iterable[tuple[int, str | None]], skipped: Counter[str]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the JSON objects among these lines of a log; anything else is counted."""
+    for number, line in lines:
         try:
             value = None if line is None else parse_json(line.removeprefix("\ufeff"), "line")
         except BadInput:
@@ -58,14 +65,14 @@ class DraftCleaner:
 
     def __init__(self, skipped: Counter[str]) -> None:
         self.replaced: int = 0
-        self._skipped = skipped
+        self.skipped: Counter[str] = skipped
 
     def draft(self, draft: Draft) -> Draft | None:
         """Return the clean draft; None if no store can keep it."""
         try:
             clean, count = clean_draft(draft)
         except (BadInput, RecursionError):
-            self._skipped["message that cannot be stored"] += 1
+            self.skipped["message that cannot be stored"] += 1
             return None
         self.replaced += count
         return clean
@@ -75,7 +82,7 @@ class DraftCleaner:
         try:
             clean, count = clean_draft(add_marks(draft, **extra))
         except (BadInput, RecursionError):
-            self._skipped["field that cannot be stored"] += 1
+            self.skipped["field that cannot be stored"] += 1
             return draft
         self.replaced += count
         return clean

@@ -11,7 +11,8 @@ are skipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,6 @@ from previously.wire.anthropic import parse_anthropic_message
 from previously.wire.chat import parse_chat_message
 from previously.wire.fields import drop_fields
 from previously.wire.responses import CALLS, OUTPUTS, parse_item
-
-OPENAI, ANTHROPIC, RESPONSES = "openai", "anthropic", "responses"
-"""The names of the formats."""
 
 _ANTHROPIC_BLOCKS = frozenset(["thinking", "redacted_thinking", "tool_use", "tool_result", "server_tool_use"])
 _RESPONSES_ITEMS = frozenset(["reasoning", "item_reference", *CALLS, *OUTPUTS])
@@ -63,90 +61,106 @@ def is_responses(value: object) -> bool:
     )
 
 
-def read_openai(document: Document) -> StorySource:
-    """Read a file of OpenAI's chat messages."""
-    return read_value(document, read_openai_value)
+@dataclass(frozen=True, slots=True)
+class RequestParts:
+    """A request, or a list of messages, taken apart."""
+
+    items: list[Any]
+    header: dict[str, Any] = field(default_factory=dict)
+    led: tuple[Draft, ...] = ()
+    """The system prompt that stands beside the items."""
 
 
-def read_anthropic(document: Document) -> StorySource:
-    return read_value(document, read_anthropic_value)
+@dataclass(frozen=True, slots=True)
+class RequestFormat:
+    """A dialect of message objects, and how a file of it is read."""
+
+    name: str
+    lists: tuple[str, ...]
+    """The fields that hold its items, in their order."""
+    split: Callable[[Any], RequestParts]
+    parse: Callable[[dict[str, Any]], Draft]
+    what: str = "message"
+    """The name of an item in a fault."""
+
+    def read(self, document: Document) -> StorySource:
+        """Read a file."""
+        return read_value(document, self.read_parsed)
+
+    def read_parsed(self, document: Document, value: Any) -> StorySource:
+        """Return the messages of a parsed file."""
+        parts = self.split(value)
+        header, replaced = clean_header(parts.header)
+        pairs = list(self.read_items(document, parts, parts.items, len(parts.items)))
+        replaced += sum(count for _, count in pairs)
+        return StorySource([draft for draft, _ in pairs], self.name, header, replaced)
+
+    def read_items(
+        self, document: Document, parts: RequestParts, items: Iterable[object], total: int
+    ) -> Iterator[tuple[Draft, int]]:
+        """Yield what is said beside the items, and then the items, `total` of them, as drafts; each with how many
+        characters were replaced in it."""
+        for draft in parts.led:
+            yield clean_draft(draft)
+        for number, item in enumerate(items, 1):
+            try:
+                if not isinstance(item, dict):
+                    article = "an" if self.what == "item" else "a"
+                    raise BadInput(f"{article} {self.what} must be an object, not {kind(item)}.")
+                yield clean_draft(self.parse(item))
+            except (BadInput, RecursionError) as error:
+                raise document.fault(error, f"{self.what} {number} of {total}") from None
 
 
-def read_responses(document: Document) -> StorySource:
-    """Read a file of the items of OpenAI's Responses."""
-    return read_value(document, read_responses_value)
+def clean_header(header: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """Return a header as every store can keep it, and how many characters were replaced in it."""
+    clean, replaced = clean_json(header)
+    assert isinstance(clean, dict)
+    return clean, replaced
 
 
-def read_openai_value(document: Document, value: Any) -> StorySource:
-    header: dict[str, Any] = {}
-    if isinstance(value, dict):
-        if "messages" not in value:
-            raise document.fault(BadInput('"messages" is missing.'))
-        header = drop_fields(value, "messages")
-        value = value["messages"]
-        if not isinstance(value, list):
-            raise document.fault(BadInput(f'"messages" must be a list, not {kind(value)}.'))
-    return _read_list(document, OPENAI, _check_list(value, "messages"), header, parse_chat_message)
+def _split_openai(value: Any) -> RequestParts:
+    if not isinstance(value, dict):
+        return RequestParts(_check_list(value, "messages"))
+    if "messages" not in value:
+        raise BadInput('"messages" is missing.')
+    if not isinstance(value["messages"], list):
+        raise BadInput(f'"messages" must be a list, not {kind(value["messages"])}.')
+    return RequestParts(value["messages"], drop_fields(value, "messages"))
 
 
-def read_anthropic_value(document: Document, value: Any) -> StorySource:
-    header: dict[str, Any] = {}
-    led: list[Draft] = []
-    if isinstance(value, dict):
-        header = drop_fields(value, "messages", "system")
-        if value.get("system"):
-            led.append(parse_anthropic_message({"role": "system", "content": value["system"]}))
-        value = value.get("messages")
-    return _read_list(document, ANTHROPIC, _check_list(value, "messages"), header, parse_anthropic_message, led)
+def _split_anthropic(value: Any) -> RequestParts:
+    if not isinstance(value, dict):
+        return RequestParts(_check_list(value, "messages"))
+    led: tuple[Draft, ...] = ()
+    if value.get("system"):
+        led = (parse_anthropic_message({"role": "system", "content": value["system"]}),)
+    items = _check_list(value.get("messages"), "messages")
+    return RequestParts(items, drop_fields(value, "messages", "system"), led)
 
 
-def read_responses_value(document: Document, value: Any) -> StorySource:
-    """Read the items of a parsed file, those of a response behind those of its request."""
-    header: dict[str, Any] = {}
+def _split_responses(value: Any) -> RequestParts:
+    """Take the items apart, those of a response behind those of its request."""
+    if not isinstance(value, dict):
+        return RequestParts(_check_list(value, "items"))
     items: list[Any] = []
-    if isinstance(value, dict):
-        header = drop_fields(value, "instructions", "input", "output")
-        if isinstance(value.get("instructions"), str) and value["instructions"]:
-            items.append({"role": "system", "content": value["instructions"]})
-        given = value.get("input", [])
-        items += [{"role": "user", "content": given}] if isinstance(given, str) else _check_list(given, "items")
-        items += _check_list(value.get("output", []), "items")
-    else:
-        items = _check_list(value, "items")
-    return _read_list(document, RESPONSES, items, header, parse_item, what="item")
-
-
-def _read_list(
-    document: Document,
-    name: str,
-    items: Sequence[object],
-    header: dict[str, Any],
-    read: Callable[[dict[str, Any]], Draft],
-    led: Sequence[Draft] = (),
-    *,
-    what: str = "message",
-) -> StorySource:
-    new_header, replaced = clean_json(header)
-    assert isinstance(new_header, dict)
-    first = [clean_draft(draft) for draft in led]
-    drafts = [draft for draft, _ in first]
-    replaced += sum(count for _, count in first)
-    for number, item in enumerate(items, 1):
-        try:
-            if not isinstance(item, dict):
-                raise BadInput(f"{'an' if what == 'item' else 'a'} {what} must be an object, not {kind(item)}.")
-            draft, count = clean_draft(read(item))
-        except (BadInput, RecursionError) as error:
-            raise document.fault(error, f"{what} {number} of {len(items)}") from None
-        drafts.append(draft)
-        replaced += count
-    return StorySource(drafts, name, new_header, replaced)
+    if isinstance(value.get("instructions"), str) and value["instructions"]:
+        items.append({"role": "system", "content": value["instructions"]})
+    given = value.get("input", [])
+    items += [{"role": "user", "content": given}] if isinstance(given, str) else _check_list(given, "items")
+    items += _check_list(value.get("output", []), "items")
+    return RequestParts(items, drop_fields(value, "instructions", "input", "output"))
 
 
 def _check_list(value: object, what: str) -> list[Any]:
     if not isinstance(value, list):
         raise BadInput(f"the file must hold a list of {what}, not {kind(value)}.")
     return value
+
+
+OPENAI = RequestFormat("openai", ("messages",), _split_openai, parse_chat_message)
+ANTHROPIC = RequestFormat("anthropic", ("messages",), _split_anthropic, parse_anthropic_message)
+RESPONSES = RequestFormat("responses", ("input", "output"), _split_responses, parse_item, "item")
 
 
 JSONL = "jsonl"

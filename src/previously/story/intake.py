@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from previously.core.deed import Deed, DeedKind
@@ -19,7 +19,7 @@ from previously.core.json_values import clean_json
 from previously.core.messages import Attributes, Draft, message
 from previously.core.path import Span
 from previously.core.scene import NO_MESSAGES, SpanMemory
-from previously.formats.files import DraftStream, SourceBook, StorySource
+from previously.formats.files import DraftStream, SourceBook, StorySource, StreamedBranch
 from previously.formats.lore_files import has_other_entries
 from previously.recognition.choose_story import BOOKS, parse_header
 from previously.runtime.clock import time_at
@@ -29,6 +29,7 @@ from previously.storage.store import MAIN
 from previously.storage.tables import Tables
 from previously.storage.tables.books import Book
 from previously.story.access import StoryAccess
+from previously.story.file_branches import has_same_beginning, make_branch
 from previously.story.follow_stream import follow_stream
 from previously.story.memory_intake import NO_MEMORIES, MemoryIntake, find_scene, take_in_memories
 from previously.story.transcript import Changes, Transcript
@@ -79,7 +80,7 @@ class StoryIntake:
         """
         placed = await self._place_memories(source.memories)
         if source.stream is not None:
-            changes = await self._follow_stream(source.stream, source.header)
+            changes = await self._follow_stream(source, source.stream)
             placed += [(memory, None) for memory in source.stream.memories]
         else:
             changes = await self._follow(source)
@@ -92,7 +93,7 @@ class StoryIntake:
         if placed:
             given = [memory for memory, _ in placed]
             memories = await self._access.change(lambda change: take_in_memories(change, given))
-        return Intake(changes, tuple(branch.name for branch in source.branches), books, memories)
+        return Intake(changes, _list_branches(source), books, memories)
 
     async def _place_memories(self, memories: Sequence[SpanMemory]) -> list[tuple[SpanMemory, Draft | None]]:
         """Return memories with the messages they are about. In a story that is made of scene memories alone, one that
@@ -142,7 +143,7 @@ class StoryIntake:
             added = sum(draft is not None for _, draft in await self._place_memories(source.memories))
             every.append(Changes(added, 0, 0, 0))
         books = await self._preview_books(source)
-        return Intake(_add_up(every), tuple(branch.name for branch in source.branches), books, _count_found(source))
+        return Intake(_add_up(every), _list_branches(source), books, _count_found(source))
 
     async def _preview_books(self, source: StorySource) -> tuple[BookIntake, ...]:
         if not source.books:
@@ -167,24 +168,36 @@ class StoryIntake:
             return Changes(0, 0, 0, branch.messages)
         every: list[Changes] = []
         if source.drafts:
-            beside = _choose_branch(source, branch.name)
-            every.append(await self._transcript.follow(source.drafts, on=beside, undoable=True))
+            beside, header = _choose_branch(source, branch.name), source.header
+            every.append(await self._transcript.follow(source.drafts, on=beside, undoable=True, header=header))
             for other in source.branches:
                 path = [*source.drafts[: other.at], *other.drafts]
                 changes = await self._transcript.follow_branch(other.name, path, beside=beside, shared=other.at)
                 every.append(replace(changes, unchanged=changes.unchanged - other.at))
-        if source.header:
+        elif source.header:
             await self._transcript.keep_header(source.header)
         return _add_up(every)
 
-    async def _follow_stream(self, stream: DraftStream, header: Mapping[str, Any]) -> Changes:
-        branch = (await self._transcript.branch_info()).name
-        changes = await follow_stream(self._access, stream, branch)
+    async def _follow_stream(self, source: StorySource, stream: DraftStream) -> Changes:
+        beside = _choose_branch(source, (await self._transcript.branch_info()).name)
+        header = source.header
+        changes = await follow_stream(self._access, stream, beside, undoable=True, header=header)
         if changes is None:  # something in the middle differs: that takes all of it
-            changes = await self._transcript.follow(list(stream), on=branch, undoable=True)
-        if header:
-            await self._transcript.keep_header(header)
-        return replace(changes, replaced_characters=stream.replaced)
+            changes = await self._transcript.follow(list(stream), on=beside, undoable=True, header=header)
+        every = [replace(changes, replaced_characters=stream.replaced)]
+        for branch in stream.branches:
+            every.append(await self._follow_branch(stream, branch, branch.find_at(), beside))
+        return _add_up(every)
+
+    async def _follow_branch(self, main: DraftStream, branch: StreamedBranch, at: int, beside: str) -> Changes:
+        await make_branch(self._access, branch.name, beside=beside, shared=at)
+        if await has_same_beginning(self._access, branch.name, beside, at):
+            changes = await follow_stream(self._access, branch.stream, branch.name, behind=at)
+            if changes is not None:
+                return changes
+        path = [*islice(main, at), *branch.stream]
+        changes = await self._transcript.follow(path, on=branch.name)
+        return replace(changes, unchanged=changes.unchanged - at)
 
     async def _take_in_books(self, source: StorySource, *, alone: bool) -> tuple[BookIntake, ...]:
         """Keep the books of a file; where they came `alone`, attaching them is a deed of its own, else part of the
@@ -255,19 +268,20 @@ def hold_stream(source: StorySource) -> StorySource:
         return source
     drafts = list(source.stream)
     memories = (*source.memories, *source.stream.memories)
-    return replace(source, drafts=drafts, memories=memories, stream=None)
+    branches = tuple(branch.hold() for branch in source.stream.branches)
+    return replace(source, drafts=drafts, memories=memories, branches=branches, stream=None)
 
 
 def preview_new(source: StorySource, name: str) -> Intake:
     """Return what a file would add as a story of that name, which is not there yet."""
     if source.stream is not None:
-        added = sum(1 for _ in source.stream)
-        return Intake(Changes(added, 0, 0, 0), (), (), MemoryIntake(found=len(source.stream.memories)))
+        added = sum(1 for stream in (source.stream, *(one.stream for one in source.stream.branches)) for _ in stream)
+        found = MemoryIntake(found=len(source.stream.memories))
+        return Intake(Changes(added, 0, 0, 0), _list_branches(source), (), found)
     added = len(source.drafts) + sum(len(branch.drafts) for branch in source.branches)
     added += sum(memory.first == NO_MESSAGES for memory in source.memories)
     books = tuple(BookIntake(book.name or name, _count_entries(book.given), "added") for book in source.books)
-    branches = tuple(branch.name for branch in source.branches)
-    return Intake(Changes(added, 0, 0, 0), branches, books, _count_found(source))
+    return Intake(Changes(added, 0, 0, 0), _list_branches(source), books, _count_found(source))
 
 
 def _count_found(source: StorySource) -> MemoryIntake:
@@ -276,7 +290,12 @@ def _count_found(source: StorySource) -> MemoryIntake:
 
 def _choose_branch(source: StorySource, active: str) -> str:
     """Return the branch that follows the file: the active one, unless the file itself has a branch of that name."""
-    return MAIN if active in [branch.name for branch in source.branches] else active
+    return MAIN if active in _list_branches(source) else active
+
+
+def _list_branches(source: StorySource) -> tuple[str, ...]:
+    beside = source.stream.branches if source.stream else source.branches
+    return tuple(branch.name for branch in beside)
 
 
 def _add_up(every: list[Changes]) -> Changes:

@@ -5,7 +5,6 @@ Every change is a script applied to the active branch. Nothing here concerns mem
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +13,6 @@ from previously.core.align import Alignment, align, choose_swipes
 from previously.core.deed import Deed, DeedKind
 from previously.core.errors import BadInput, HeadMoved, TextChanged
 from previously.core.exact_names import check_new_name
-from previously.core.json_values import clean_json
 from previously.core.marks import MarkPlace
 from previously.core.messages import Attributes, Draft, Entry, clean_draft, message, parse_role, put_text
 from previously.core.path import OnPath, Put, Reuse, Splice, Splices, find_position
@@ -27,6 +25,8 @@ from previously.storage.store import BranchInfo, Move
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
 from previously.story.deeds import add_path_deed, list_marks_in
+from previously.story.file_branches import make_branch
+from previously.story.file_header import keep_file_header
 from previously.story.json_shapes import make_etag
 from previously.story.presence import PresenceEdits
 
@@ -365,10 +365,17 @@ class Transcript:
         return await self._access.read(lambda moment: read(moment.snapshot))
 
     async def follow(
-        self, drafts: Sequence[Draft], *, whole: bool = True, on: str | None = None, undoable: bool = False
+        self,
+        drafts: Sequence[Draft],
+        *,
+        whole: bool = True,
+        on: str | None = None,
+        undoable: bool = False,
+        header: Mapping[str, Any] | None = None,
     ) -> Changes:
         """Bring a branch (the active one if None) to what a file (`whole`) or a client's window holds; only what
-        differs changes. `undoable` is for what a person asks for by a deed of its own."""
+        differs changes. `undoable` is for what a person asks for by a deed of its own. `header` is what a file says
+        beside its messages, kept with them."""
         pairs = [clean_draft(draft) for draft in drafts]
         incoming = [draft for draft, _ in pairs]
         key, store = self._access.key, self._access.store
@@ -382,7 +389,10 @@ class Transcript:
         replaced = sum(count for _, count in pairs)
         changes = Changes(alignment.added, alignment.updated, alignment.removed, alignment.unchanged, replaced)
         if script:
-            branch = await self._apply(branch, script, DeedKind.IMPORTED if undoable else None)
+            keep = keep_file_header(key, header) if header else None
+            branch = await self._apply(branch, script, DeedKind.IMPORTED if undoable else None, keep)
+        elif header:
+            await self.keep_header(header)
 
         def write(tables: Tables) -> None:
             tables.writer.set_attributes(key, alignment.attributes)
@@ -407,13 +417,7 @@ class Transcript:
     async def follow_branch(self, name: str, drafts: Sequence[Draft], *, beside: str, shared: int) -> Changes:
         """Bring the branch of that name to what a file holds. Where there is none it is made of the first `shared`
         messages of another; the active branch stays active."""
-        key = self._access.key
-
-        def write(tables: Tables) -> None:
-            if name not in [branch.name for branch in tables.stories.branches(key)]:
-                tables.writer.fork(key, tables.branch(key, beside), name, shared, time_at())
-
-        await self._access.store.write(key, write)
+        await make_branch(self._access, name, beside=beside, shared=shared)
         return await self.follow(drafts, on=name)
 
     async def header(self) -> dict[str, Any]:
@@ -424,15 +428,7 @@ class Transcript:
 
     async def keep_header(self, header: Mapping[str, Any]) -> None:
         """Keep what a file says beside its messages, for writing it back; whose story it is, no file says."""
-        key, told = self._access.key, {name: clean_json(value)[0] for name, value in header.items()}
-
-        def write(tables: Tables) -> None:
-            kept = parse_header(tables.stories.kept(key, "header"))
-            fields = {name: value for name, value in told.items() if name not in OWN_FIELDS}
-            fields |= {name: value for name, value in kept.items() if name in OWN_FIELDS}
-            tables.stories.keep(key, "header", json.dumps(fields, ensure_ascii=False))
-
-        await self._access.store.write(key, write)
+        await self._access.store.write(self._access.key, keep_file_header(self._access.key, header))
 
     async def _change(
         self,
@@ -454,19 +450,25 @@ class Transcript:
 
         return await (change() if expected_head is not None else retry_when_moved(change))
 
-    async def _apply(self, branch: BranchInfo, script: Splices, did: DeedKind | None = None) -> BranchInfo:
+    async def _apply(
+        self,
+        branch: BranchInfo,
+        script: Splices,
+        did: DeedKind | None = None,
+        also: Callable[[Tables], None] | None = None,
+    ) -> BranchInfo:
         key, store = self._access.key, self._access.store
         marks: tuple[MarkPlace, ...] = ()
         if did is not None:
             marks = await store.read(key.owner, lambda tables: list_marks_in(tables, key, branch.name, script))
 
-        def note_deed(tables: Tables) -> None:
+        def write_beside(tables: Tables) -> None:
             if did is not None:
                 add_path_deed(tables, key, branch.name, did, script[0].at, branch.head, marks)
+            if also is not None:
+                also(tables)
 
-        return await store.apply(
-            key, branch.name, script, at=time_at(), expected_head=branch.head, also=note_deed if did else None
-        )
+        return await store.apply(key, branch.name, script, at=time_at(), expected_head=branch.head, also=write_beside)
 
 
 def _describe(snapshot: Snapshot) -> BranchInfo:

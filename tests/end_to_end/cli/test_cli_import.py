@@ -564,3 +564,49 @@ def test_a_large_file_is_not_held_in_memory(tmp_path: Path) -> None:
         file.write_text("\n".join(line for _ in range(megabytes * 1_000_000 // len(line))))
         peaks.append(measure_peak("--db", tmp_path / f"{megabytes}.db", "import", file))
     assert peaks[1] - peaks[0] < 24, peaks
+
+
+def make_rewound(path: Path, count: int, *, changed: int = -1) -> Path:
+    """Write a transcript in which every tenth line goes back by three."""
+    lines = []
+    before: str | None = None
+    for at in range(count):
+        said = {"role": "user", "content": f"Line {at}{'!' * (at == changed)}"}
+        before = f"u{at - 4}" if at % 10 == 9 else before
+        lines.append({"type": "user", "uuid": f"u{at}", "parentUuid": before, "sessionId": "s", "message": said})
+        before = f"u{at}"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    return path
+
+
+@pytest.mark.usefixtures("few_bytes_are_many")
+def test_a_large_log_with_branches_comes_in_as_a_small_one_does(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = make_rewound(tmp_path / "log.jsonl", 47)
+    tried = cli("import", log, "--story", "large", "--dry-run", "--json").json
+    large = cli("import", log, "--story", "large", "--json").json
+    assert tried["added"] == large["added"] == 47
+    with monkeypatch.context() as small_files:
+        small_files.setattr("previously.formats.detect_format.LARGE", 1_000_000)
+        small = cli("import", log, "--story", "small", "--json").json
+        again = cli("import", log, "--story", "large", "--json").json
+    assert large | {"story": ""} == small | {"story": ""}
+    assert len(large["branches"]) == 4
+    assert (again["added"], again["unchanged"]) == (0, 47)
+    assert cli("branches", "large", "--json").json["branches"] == cli("branches", "small", "--json").json["branches"]
+    assert cli("verify", "--json").json["faults"] == []
+
+
+@pytest.mark.usefixtures("few_bytes_are_many")
+def test_a_large_log_with_branches_again_changes_what_differs(cli: Cli, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    cli("import", make_rewound(log, 47))
+    again = cli("import", log, "--json").json
+    assert (again["added"], again["updated"], again["removed"], again["unchanged"]) == (0, 0, 0, 47)
+    more = cli("import", make_rewound(log, 55), "--json").json
+    assert (more["added"], more["updated"], more["removed"]) == (8, 1, 0)  # another stands for what was taken back
+    assert len(more["branches"]) == 5
+    edited = cli("import", make_rewound(log, 55, changed=47), "--json").json  # on the newest branch alone
+    assert (edited["added"], edited["updated"], edited["removed"]) == (0, 1, 0)
+    assert cli("verify", "--json").json["faults"] == []

@@ -48,7 +48,8 @@ def compare(path: Path, lines: Lines, format: str) -> bool:
         assert list(source.stream) == whole.drafts
         assert source.stream.replaced + source.replaced == whole.replaced
         assert source.skipped == whole.skipped
-    assert (source.header, source.others, whole.branches) == (whole.header, whole.others, ())
+        assert tuple(branch.hold() for branch in source.stream.branches) == whole.branches
+    assert (source.header, source.others) == (whole.header, whole.others)
     return True
 
 
@@ -203,3 +204,14 @@ def test_a_log_with_anything_anywhere(
 def test_an_ordinary_log_is_read_as_it_goes(path: Path, format: str, step: str) -> None:
     steps = [("user", 0), (step, 1), ("calls", 0), (step, 1), ("user", 0), ("unanswered", 0), ("user", 0)]
     assert compare(path, MAKERS[format](steps), format)
+
+
+@pytest.mark.parametrize("format", MAKERS)
+@pytest.mark.parametrize("before", ["answer", "calls", "parts", "progress"])
+def test_a_log_of_which_something_was_taken_back_is_read_as_it_goes(path: Path, format: str, before: str) -> None:
+    first = ["user", "answer", "user", before, "answer", "answer", "rewind"]
+    named = [*first, "user", "answer", "answer", "answer", "rewind", "user", "calls"]
+    # To the first line of a transcript, and then to the second; by one turn of a rollout, and by one more.
+    steps = [(name, named[:at].count("rewind") if format == "claude-code" else 1) for at, name in enumerate(named)]
+    assert compare(path, MAKERS[format](steps), format)
+    assert len(read_story(path, format).branches) == 2

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from previously.core.errors import BadInput
 from previously.core.messages import FAILED, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from previously.formats.files import Document, StorySource
-from previously.formats.request_files import read_anthropic
+from previously.formats.request_files import ANTHROPIC
 from previously.wire.anthropic import parse_anthropic_message, write_anthropic_message
 
 PNG = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
@@ -21,7 +21,7 @@ PNG_URL = "data:image/png;base64,iVBORw0KGgo="
 
 
 def read(value: object) -> StorySource:
-    return read_anthropic(Document("file", BytesIO(json.dumps(value).encode())))
+    return ANTHROPIC.read(Document("file", BytesIO(json.dumps(value).encode())))
 
 
 def user(content: object) -> dict[str, Any]:

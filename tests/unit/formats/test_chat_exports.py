@@ -161,7 +161,6 @@ def test_a_large_export_is_read_conversation_by_conversation(
         json.dumps([TREE, TREE])[:-9],
         json.dumps([TREE, TREE]) + "[]",
         json.dumps([TREE, TREE]).replace("Finn", "\\x"),
-        json.dumps([{"role": "user", "content": "Hi."}] * 12),
         "[Scene: a mill]\n\nFinn: Hi.",
     ],
 )

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Error, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from previously.formats.files import Document, StorySource
-from previously.formats.request_files import read_openai as read
+from previously.formats.request_files import OPENAI
 from previously.wire.chat import parse_chat_message, to_openai
 
 
 def read_text(text: str) -> StorySource:
-    return read(Document("chat.json", BytesIO(text.encode())))
+    return OPENAI.read(Document("chat.json", BytesIO(text.encode())))
 
 
 def function(name: str, arguments: object, id: str = "c1") -> dict[str, Any]:

@@ -12,13 +12,13 @@ from hypothesis import given
 from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from previously.formats.files import Document, StorySource
-from previously.formats.request_files import read_responses
+from previously.formats.request_files import RESPONSES
 from previously.wire.responses import parse_item, to_responses, write_item
 from tests.unit.formats.agent_messages import CONVERSATIONS, sound_conversations
 
 
 def read(value: object) -> StorySource:
-    return read_responses(Document("file", BytesIO(json.dumps(value).encode())))
+    return RESPONSES.read(Document("file", BytesIO(json.dumps(value).encode())))
 
 
 CASES: list[tuple[dict[str, Any], Role, tuple[Part, ...]]] = [
