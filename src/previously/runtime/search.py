@@ -101,6 +101,8 @@ class SearchHit:
     only_alike: bool = False
     """True where it holds no word of the query, and neither its speaker nor its day led to it: it is merely the nearest
     in meaning, be it by what was noted of it."""
+    picked: bool = False
+    """True where a model chose it among what was found."""
 
 
 def compute_recall_ceiling(share_tokens: int) -> int:
@@ -151,21 +153,22 @@ def search(
     dated: bool,
     least_share: float = 0.0,
     beside: Sequence[str] = (),
+    excluded: Collection[int] = (),
 ) -> list[SearchHit]:
     """Return the best hits for a query, best first; with a budget and no `top`, as many as it holds. With
     `least_share`, only those that hold enough of its words and score at least that part of the best. `beside` are other
-    words for the same, each looked up with a share of its own."""
+    words for the same, each looked up with a share of its own. Those at `excluded` are left out."""
     if top is not None and top < 1:
         raise BadInput(f"A search for {top} messages finds none; give a positive number.")
     if top is None:
         top = TOP if budget_tokens is None else MOST_FOUND
-    most = MOST_FOUND if budget_tokens or reader.name else min(top, MOST_FOUND)
+    most = MOST_FOUND if budget_tokens or reader.name else min(top + len(excluded), MOST_FOUND)
     result = _find(moment, query, reader, most=most)
     result.query.checked()
     if beside:
         result = _join_found(result, [_find(moment, line, reader, most=most) for line in beside], most)
     found = choose_worth(result, least_share) if least_share else result.hits
-    hits = [(hit, _read_at(moment.snapshot, hit.position)) for hit in found]
+    hits = [(hit, _read_at(moment.snapshot, hit.position)) for hit in found if hit.position not in excluded]
     hits = [(hit, item) for hit, item in hits if reader.witnessed(item)]
     costs = {hit.position: _count_line(_render_line(item, dated=dated), counter) for hit, item in hits}
     if budget_tokens is not None:
@@ -184,24 +187,41 @@ def search_all(
     dated: bool,
     least_share: float = 0.0,
     beside: Sequence[str] = (),
+    picked: Sequence[SearchHit] = (),
 ) -> list[SearchHit]:
-    """Return the same from a story and those it continues; in each, only what the reader witnessed there."""
+    """Return the same from a story and those it continues; in each, only what the reader witnessed there. Those that
+    were `picked` among them come first, in that order, as far as they fit."""
+    most = (TOP if budget_tokens is None else MOST_FOUND) if top is None else top
+    first = _take_fitting([replace(hit, picked=True) for hit in picked], budget_tokens)[: max(most, 0)]
+    if first and len(first) == most:
+        return first
+    top = None if top is None and not first else most - len(first)
+    left = None if budget_tokens is None else budget_tokens - sum(hit.tokens for hit in first)
     find = partial(search, counter=counter, dated=dated, least_share=least_share, beside=beside)
-    hits = find(moment, query, top, budget_tokens, moment.find_reader(reader))
+
+    def list_picked(story: str) -> set[int]:
+        return {hit.position for hit in picked if hit.story == story}
+
+    hits = find(moment, query, top, left, moment.find_reader(reader), excluded=list_picked(""))
     before = list_earlier(moment, reader)
     if not before:
-        return hits
+        return [*first, *hits]
     for earlier, there in before:
-        found = find(earlier, query, top, budget_tokens, there)
+        found = find(earlier, query, top, left, there, excluded=list_picked(earlier.name))
         hits += [replace(hit, story=earlier.name) for hit in found]
     hits.sort(key=lambda hit: -hit.score)
-    chosen: list[SearchHit] = []
-    left = budget_tokens
+    worth = [hit for hit in hits if hit.score >= least_share * hits[0].score]
+    return [*first, *_take_fitting(worth, left)][:most]
+
+
+def _take_fitting(hits: Sequence[SearchHit], budget_tokens: int | None) -> list[SearchHit]:
+    """Return those of the hits that fit, one after the other."""
+    taken: list[SearchHit] = []
     for hit in hits:
-        if hit.score >= least_share * hits[0].score and (left is None or hit.tokens <= left):
-            left = None if left is None else left - hit.tokens
-            chosen.append(hit)
-    return chosen[: top or (TOP if budget_tokens is None else MOST_FOUND)]
+        if budget_tokens is None or hit.tokens <= budget_tokens:
+            budget_tokens = None if budget_tokens is None else budget_tokens - hit.tokens
+            taken.append(hit)
+    return taken
 
 
 def list_earlier(moment: StoryMoment, reader: Reader) -> list[tuple[StoryMoment, Reader]]:
