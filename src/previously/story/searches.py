@@ -45,11 +45,12 @@ LONGEST_QUESTION = 2_000
 MOST_OFFERED = 60
 """Hits that a model picks among: what the first trial was made with. Of what it was shown it missed nothing."""
 
-EXCERPT_CHARACTERS, EXCERPT_TOKENS = 180, 50
-"""The most that is shown of one: about 30 words; in a script whose letters are tokens, what 30 words would take."""
+EXCERPT_CHARACTERS, EXCERPT_TOKENS = 180, 70
+"""The most that is shown of one: about 30 words. The tokens bound scripts whose letters are tokens; 180 characters of a
+script with spaces take fewer."""
 
 OFFERED_TOKENS = 3_000
-"""Tokens of all excerpts together: 60 of 50, if every message is longer than its excerpt."""
+"""Tokens of all excerpts together: 55 to 60 of them, if every message is longer than its excerpt."""
 
 FEWEST_OFFERED = 2
 """One hit needs no picking."""
