@@ -25,6 +25,7 @@ from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.story.access import StoryAccess
 from previously.story.statements import Statement, list_statements
 from previously.text.cuts import cut_to_tokens, cut_window
+from previously.text.words import find_places, read_terms
 from previously.view.reader import Reader, ReaderKind, parse_reader
 
 KNOWN_TOKENS = 1_500
@@ -226,10 +227,11 @@ async def _pick_hits(
     """Return the hits for a question and other words for it that a model picks, from what one reader witnessed."""
     room = min(OFFERED_TOKENS, access.settings.in_force.memory_window_tokens - PROMPT_TOKENS)
     counter, dated = access.settings.counter, access.settings.in_force.clock == "chat"
+    sought = tuple(term for line in (question, *beside) for term in read_terms(line).terms)
 
     def read(moment: StoryMoment) -> tuple[list[SearchHit], AnswerSource]:
         found = search_all(moment, question, MOST_OFFERED, None, who, counter, dated=dated, beside=beside)
-        fitting = len(_take([str(_cut_excerpt(hit)) for hit in found], room, counter))
+        fitting = len(_take([str(_cut_excerpt(hit, sought)) for hit in found], room, counter))
         stories = [*(earlier.name for earlier, _ in reversed(list_earlier(moment, who))), ""]
         offered = sorted(found[:fitting], key=lambda hit: (stories.index(hit.story), hit.position))
         return offered, find_place(access, moment)
@@ -237,17 +239,20 @@ async def _pick_hits(
     hits, place = await access.read(read)
     if len(hits) < FEWEST_OFFERED:
         return PickedHits((), len(hits), "there is nothing to choose between")
-    fold = PickFold(question[:LONGEST_QUESTION], tuple(map(_cut_excerpt, hits)), who.name)
+    excerpts = tuple(_cut_excerpt(hit, sought) for hit in hits)
+    fold = PickFold(question[:LONGEST_QUESTION], excerpts, who.name)
     answer = await _ask_writer(writer, fold, place)
     reason = "it says that none of them helps" if answer.text == NONE else answer.reason
     picked = tuple(hits[number - 1] for number in read_picked(answer.text))
     return PickedHits(picked, len(hits), reason, answer.warnings, answer.model, answer.cost)
 
 
-def _cut_excerpt(hit: SearchHit) -> AskedSource:
-    """Return the part of a hit that holds what it was found by, with its place and speaker."""
+def _cut_excerpt(hit: SearchHit, sought: Sequence[str]) -> AskedSource:
+    """Return the part of a hit that holds most of what was searched for, with its place and speaker. The terms it was
+    found by are those of one line; the answer may stand beside the words of another."""
     place = f"message {hit.position}" + (f" of {hit.story}" if hit.story else "")
-    text = cut_to_tokens(cut_window(hit.text, hit.highlights, EXCERPT_CHARACTERS), EXCERPT_TOKENS)
+    places = find_places(hit.text, (*sought, *hit.terms))
+    text = cut_to_tokens(cut_window(hit.text, places, EXCERPT_CHARACTERS), EXCERPT_TOKENS)
     return AskedSource(f"{place}, {hit.speaker}" if hit.speaker else place, text)
 
 
