@@ -87,11 +87,9 @@ def _say_help(found: ModelSearch) -> None:
         output.note(f"The model gave no other words, so the query was searched alone: {words.reason.rstrip('.')}.")
     else:
         output.note(f"Searched too ({_say_cost(words.cost)}): {output.one_line(' / '.join(words.lines))}")
-    if pick.reason == words.reason:
-        return
-    if pick.reason:
+    if pick.reason and pick.reason != words.reason:
         output.note(f"The model picked none of the hits, so their order is the search's: {pick.reason.rstrip('.')}.")
-    else:
+    elif not pick.reason:
         dropped = "".join(f"; {warning}" for warning in pick.warnings)
         output.note(f"Picked {len(pick.hits)} of {pick.offered} hits ({_say_cost(pick.cost)}{dropped}).")
 
