@@ -84,7 +84,7 @@ class PickedHits:
     reason: str = ""
     """The reason why there are none; empty where there are."""
     warnings: tuple[str, ...] = ()
-    """What was dropped of its answer."""
+    """The parts of its answer that were dropped."""
     model: str = ""
     cost: Cost = field(default_factory=Cost)
 

@@ -102,11 +102,15 @@ def test_what_is_no_list_of_numbers_is_refused_for_good(text: str) -> None:
 
 
 def test_whoever_counts_does_not_choose() -> None:
-    def count(most: int) -> str:
-        return ", ".join(map(str, range(1, most + 1)))
+    def join(*numbers: int) -> str:
+        return ", ".join(map(str, numbers))
 
-    assert isinstance(MANY.judge(reply(count(MOST_PICKED))), Accepted)
-    assert isinstance(MANY.judge(reply(count(MOST_PICKED + 1))), Refused)
+    chosen = (*range(40, 40 - MOST_PICKED + 1, -1), 7)
+    assert isinstance(MANY.judge(reply(join(*chosen))), Accepted)
+    assert isinstance(MANY.judge(reply(join(*chosen, 3))), Refused)
+    assert isinstance(MANY.judge(reply(join(14, 16, 18, 20))), Accepted)
+    for counted in ((14, 16, 18, 20, 22), (5, 4, 3, 2, 1)):
+        assert isinstance(MANY.judge(reply(join(*counted))), Refused)
 
 
 @given(st.text(max_size=200) | st.text("0123456789,;[]. \n-:none", max_size=60))
