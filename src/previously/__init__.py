@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from previously.story.lore_edits import LoreExplanation, LoreListing
     from previously.story.memory_texts import CastItem, SceneText
     from previously.story.replies import StoryReply
-    from previously.story.searches import ModelSearch, SoughtWords
+    from previously.story.searches import ModelSearch, PickedHits, SoughtWords
     from previously.story.sources import SentenceSource
     from previously.story.story import Story
     from previously.story.thing_name import Thing, ThingKind
@@ -222,6 +222,7 @@ _HOMES = {
     "SceneText": "story.memory_texts",
     "StoryReply": "story.replies",
     "ModelSearch": "story.searches",
+    "PickedHits": "story.searches",
     "SoughtWords": "story.searches",
     "SentenceSource": "story.sources",
     "Story": "story.story",
@@ -314,6 +315,7 @@ __all__ = [
     "OnPath",
     "OpenAICompatibleModel",
     "Person",
+    "PickedHits",
     "Player",
     "PresenceStretch",
     "PreviouslyError",

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, open_for_folding, open_memory, parse_budget
-from previously.story.json_results import hit_json
+from previously.story.json_results import hit_json, model_search_json
 
 if TYPE_CHECKING:
     from rich.text import Text as Styled
 
+    from previously.core.versions import Cost
     from previously.runtime.search import SearchHit
-    from previously.story.searches import SoughtWords
+    from previously.story.searches import ModelSearch
 
 SHOWN = 300
 """Characters of a message that people are shown, around the first hit: three lines, enough to recognise the place."""
@@ -36,7 +36,10 @@ def search(
         str | None, typer.Option("--as", metavar="CHARACTER", help="Only what this character witnessed.")
     ] = None,
     with_model: Annotated[
-        bool, typer.Option("--with-model", help="Ask the model for other words to look for: one call.")
+        bool,
+        typer.Option(
+            "--with-model", help="Let the model add words to look for and pick the hits that help: two calls."
+        ),
     ] = False,
     endpoint: Endpoint = "",
     model: ModelName = "",
@@ -44,23 +47,21 @@ def search(
 ) -> None:
     """Find messages again, by words, meaning, speaker and date; the best first."""
     opening = open_for_folding(ctx, endpoint, model) if with_model else open_memory(ctx)
-    words: SoughtWords | None = None
+    found: ModelSearch | None = None
     with opening as memory, output.progress("Indexing") as progress:
         opened = memory.story(story, create=False)
         if with_model:
             found = opened.search_with_model(query, top=top, budget_tokens=tokens, witness=witness, progress=progress)
-            hits, words = list(found.hits), found.words
+            hits = list(found.hits)
         else:
             hits = opened.search(query, top=top, budget_tokens=tokens, witness=witness, progress=progress)
     if as_json:
-        asked = {"words": asdict(words)} if words else {}
+        asked = model_search_json(found) if found else {}
         output.emit({"story": story, "query": query, "hits": [hit_json(hit) for hit in hits], **asked})
         return
     console = output.console()
-    if words and words.reason:
-        output.note(f"The model gave no other words, so the query was searched alone: {words.reason.rstrip('.')}.")
-    elif words:
-        output.note(f"Searched too ({_say_cost(words)}): {output.one_line(' / '.join(words.lines))}")
+    if found:
+        _say_help(found)
     if not hits:
         console.print("Nothing was found." if tokens is None else "Nothing was found that fits the budget.")
     elif all(hit.only_alike for hit in hits):
@@ -68,19 +69,35 @@ def search(
     for hit in hits:
         when = f", {hit.at}" if hit.at else ""
         hidden = ", hidden" if hit.hidden else ""
+        picked = ", picked" if hit.picked else ""
         who = f", {output.one_line(hit.speaker)}" if hit.speaker else ""
         of = f" of {output.one_line(hit.story)}" if hit.story else ""
         console.print(
-            f"message {hit.position}{of}{who}{output.one_line(when)}{hidden}  (score {hit.score:.2f})", style="bold"
+            f"message {hit.position}{of}{who}{output.one_line(when)}{hidden}{picked}  (score {hit.score:.2f})",
+            style="bold",
         )
         console.print(_make_excerpt(hit))
         console.print()
 
 
-def _say_cost(words: SoughtWords) -> str:
-    if not words.cost.calls:
+def _say_help(found: ModelSearch) -> None:
+    """Say what a model did for a search, and what it cost."""
+    words, pick = found.words, found.pick
+    if words.reason:
+        output.note(f"The model gave no other words, so the query was searched alone: {words.reason.rstrip('.')}.")
+    else:
+        output.note(f"Searched too ({_say_cost(words.cost)}): {output.one_line(' / '.join(words.lines))}")
+    if pick.reason and pick.reason != words.reason:
+        output.note(f"The model picked none of the hits, so their order is the search's: {pick.reason.rstrip('.')}.")
+    elif not pick.reason:
+        dropped = "".join(f"; {warning}" for warning in pick.warnings)
+        output.note(f"Picked {len(pick.hits)} of {pick.offered} hits ({_say_cost(pick.cost)}{dropped}).")
+
+
+def _say_cost(cost: Cost) -> str:
+    if not cost.calls:
         return "asked before, no call"
-    return f"{words.cost.calls} call, {words.cost.input_tokens:,} tokens read, {words.cost.output_tokens:,} written"
+    return f"{cost.calls} call, {cost.input_tokens:,} tokens read, {cost.output_tokens:,} written"
 
 
 def _make_excerpt(hit: SearchHit) -> Styled:

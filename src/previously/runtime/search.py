@@ -101,6 +101,8 @@ class SearchHit:
     only_alike: bool = False
     """True where it holds no word of the query, and neither its speaker nor its day led to it: it is merely the nearest
     in meaning, be it by what was noted of it."""
+    picked: bool = False
+    """True where a model chose it among what was found."""
 
 
 def compute_recall_ceiling(share_tokens: int) -> int:
@@ -155,6 +157,8 @@ class SearchOrder:
     """If more than 0: only what holds enough of the query's words and scores at least this part of the best."""
     beside: Sequence[str] = ()
     """Other words for the same, each looked up with a share of its own."""
+    picked: Sequence[SearchHit] = ()
+    """Hits that come before all others, in this order, as far as they fit."""
 
     @property
     def most(self) -> int:
@@ -162,18 +166,19 @@ class SearchOrder:
         return self.top or (TOP if self.budget_tokens is None else MOST_FOUND)
 
 
-def search(moment: StoryMoment, wanted: SearchOrder, reader: Reader) -> list[SearchHit]:
-    """Return the best hits in a story, best first; with a budget and no `top`, as many as it holds."""
+def search(moment: StoryMoment, wanted: SearchOrder, reader: Reader, excluded: Collection[int] = ()) -> list[SearchHit]:
+    """Return the best hits in a story, best first; with a budget and no `top`, as many as it holds. Those at `excluded`
+    are left out."""
     top, budget = wanted.top, wanted.budget_tokens
     if top is not None and top < 1:
         raise BadInput(f"A search for {top} messages finds none; give a positive number.")
-    most = MOST_FOUND if budget or reader.name else min(wanted.most, MOST_FOUND)
+    most = MOST_FOUND if budget or reader.name else min(wanted.most + len(excluded), MOST_FOUND)
     result = _find(moment, wanted.query, reader, most=most)
     result.query.checked()
     if wanted.beside:
         result = _join_found(result, [_find(moment, line, reader, most=most) for line in wanted.beside], most)
     found = choose_worth(result, wanted.least_share) if wanted.least_share else result.hits
-    hits = [(hit, _read_at(moment.snapshot, hit.position)) for hit in found]
+    hits = [(hit, _read_at(moment.snapshot, hit.position)) for hit in found if hit.position not in excluded]
     hits = [(hit, item) for hit, item in hits if reader.witnessed(item)]
     costs = {hit.position: _count_line(_render_line(item, dated=wanted.dated), wanted.counter) for hit, item in hits}
     if budget is not None:
@@ -182,21 +187,40 @@ def search(moment: StoryMoment, wanted: SearchOrder, reader: Reader) -> list[Sea
 
 
 def search_all(moment: StoryMoment, wanted: SearchOrder, reader: Reader) -> list[SearchHit]:
-    """Return the same from a story and those it continues; in each, only what the reader witnessed there."""
-    hits = search(moment, wanted, moment.find_reader(reader))
+    """Return the same from a story and those it continues; in each, only what the reader witnessed there. Those that
+    were picked come first."""
+    first = _take_fitting([replace(hit, picked=True) for hit in wanted.picked], wanted.budget_tokens)[: wanted.most]
+    if len(first) == wanted.most:
+        return first
+    rest = wanted
+    if first:
+        budget = wanted.budget_tokens
+        left = None if budget is None else budget - sum(hit.tokens for hit in first)
+        rest = replace(wanted, top=wanted.most - len(first), budget_tokens=left)
+
+    def list_picked(story: str) -> set[int]:
+        return {hit.position for hit in wanted.picked if hit.story == story}
+
+    hits = search(moment, rest, moment.find_reader(reader), list_picked(""))
     before = list_earlier(moment, reader)
     if not before:
-        return hits
+        return [*first, *hits]
     for earlier, there in before:
-        hits += [replace(hit, story=earlier.name) for hit in search(earlier, wanted, there)]
+        found = search(earlier, rest, there, list_picked(earlier.name))
+        hits += [replace(hit, story=earlier.name) for hit in found]
     hits.sort(key=lambda hit: -hit.score)
-    chosen: list[SearchHit] = []
-    left = wanted.budget_tokens
+    worth = [hit for hit in hits if hit.score >= wanted.least_share * hits[0].score]
+    return [*first, *_take_fitting(worth, rest.budget_tokens)][: wanted.most]
+
+
+def _take_fitting(hits: Sequence[SearchHit], budget_tokens: int | None) -> list[SearchHit]:
+    """Return those of the hits that fit, one after the other."""
+    taken: list[SearchHit] = []
     for hit in hits:
-        if hit.score >= wanted.least_share * hits[0].score and (left is None or hit.tokens <= left):
-            left = None if left is None else left - hit.tokens
-            chosen.append(hit)
-    return chosen[: wanted.most]
+        if budget_tokens is None or hit.tokens <= budget_tokens:
+            budget_tokens = None if budget_tokens is None else budget_tokens - hit.tokens
+            taken.append(hit)
+    return taken
 
 
 def list_earlier(moment: StoryMoment, reader: Reader) -> list[tuple[StoryMoment, Reader]]:

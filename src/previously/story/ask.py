@@ -2,9 +2,9 @@
 
 One function for the library, the command line and the proxy. Messages are found by recall; a memory is a source only if
 it bears on the question (`recall.relevance`) and does not merely quote messages. Stories that this one continues are
-sources too. Where the sources do not answer, the model is asked for other words to look for, and once more with what
-these find. Nothing is kept of a question but the model's answers, by the hash of their requests, so that asking the
-same twice costs once.
+sources too. Where the sources do not answer, the model is asked for other words to look for and picks of what these
+find, and is asked once more with that. Nothing is kept of a question but the model's answers, by the hash of their
+requests, so that asking the same twice costs once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from previously.runtime.story_moment import StoryMoment
 from previously.runtime.writer import BuiltinWriter, MemoryReply, MemoryWriter
 from previously.story.access import StoryAccess
 from previously.story.ask_writer import ask_writer
-from previously.story.searches import LONGEST_QUESTION, catch_up_all, find_witness, seek_words
+from previously.story.searches import LONGEST_QUESTION, ask_for_help, catch_up_all, find_place, find_witness
 from previously.story.statements import Statement, list_statements
 from previously.text.cuts import cut_around
 from previously.view.reader import Reader
@@ -162,7 +162,8 @@ class Questions:
     ) -> Answer:
         """Answer a question about the story: with the memories and messages that speak of it, and if a model writes
         memory, with its sentence above them, which names them, or "The story does not say." Before it says so, it is
-        asked for other words to look for, and again with what these find: three calls at most instead of one.
+        asked for other words to look for, picks of what these find, and is asked again with that: four calls at most
+        instead of one.
 
         `budget_tokens` is for all sources together, 2,000 if it is not given. With `witness`, nothing is shown that
         this character did not witness. With `by_model=False` no model is asked.
@@ -181,7 +182,7 @@ class Questions:
             raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
         who = find_witness(witness)
         await catch_up_all(self._access)
-        sources, place = await self._find(asked, who, budget, ())
+        sources, place = await self._find(asked, who, budget)
         if place is None:
             return Answer(asked, Verdict.NOTHING, NOTHING_TOLD, "", ())
         if not by_model or self._writer.made_by == BuiltinWriter.made_by:
@@ -189,9 +190,9 @@ class Questions:
         answer = await self._answer(asked, sources, place)
         if answer.verdict not in (Verdict.NOT_SAID, Verdict.NOTHING):
             return answer
-        words = await seek_words(self._access, self._writer, asked, who)
-        calls = answer.calls + words.cost.calls
-        found, _ = await self._find(asked, who, budget, words.lines)
+        words, pick = await ask_for_help(self._access, self._writer, asked, who)
+        calls = answer.calls + words.cost.calls + pick.cost.calls
+        found, _ = await self._find(asked, who, budget, words.lines, pick.hits)
         if {source.text for source in found} <= {source.text for source in sources}:
             return replace(answer, calls=calls)
         second = await self._answer(asked, found, place)
@@ -199,18 +200,21 @@ class Questions:
         return replace(chosen, calls=calls + second.calls)
 
     async def _find(
-        self, question: str, who: Reader, budget_tokens: int, beside: Sequence[str]
+        self,
+        question: str,
+        who: Reader,
+        budget_tokens: int,
+        beside: Sequence[str] = (),
+        picked: Sequence[SearchHit] = (),
     ) -> tuple[tuple[Evidence, ...], AnswerSource | None]:
         """Return the sources and what an answer is about; None for that where nothing is told yet."""
         counter, dated = self._access.settings.counter, self._access.settings.in_force.clock == "chat"
 
         def read(moment: StoryMoment) -> tuple[tuple[Evidence, ...], AnswerSource | None]:
-            newest = moment.snapshot.path(moment.snapshot.messages - 1, moment.snapshot.messages - 1)
-            if not newest and moment.find_earlier() is None:
+            if not moment.snapshot.messages and moment.find_earlier() is None:
                 return (), None
-            sources = _find_sources(moment, question, who, budget_tokens, counter, beside, dated=dated)
-            node, seen = (newest[0].node, newest[0].hash) if newest else (0, b"")
-            return sources, AnswerSource(self._access.key, node, seen)
+            sources = _find_sources(moment, question, who, budget_tokens, counter, beside, picked, dated=dated)
+            return sources, find_place(self._access, moment)
 
         return await self._access.read(read)
 
@@ -256,12 +260,13 @@ def _find_sources(
     budget_tokens: int,
     counter: Counter,
     beside: Sequence[str],
+    picked: Sequence[SearchHit],
     *,
     dated: bool,
 ) -> tuple[Evidence, ...]:
     memories = _choose_memories(moment, question, reader, budget_tokens // MEMORY_SHARE, counter)
     left = budget_tokens - sum(memory.tokens for memory in memories)
-    wanted = SearchOrder(question, MOST_PASSAGES, None, counter, dated, WORTH_ASKING, beside)
+    wanted = SearchOrder(question, MOST_PASSAGES, None, counter, dated, WORTH_ASKING, beside, picked)
     hits = search_all(moment, wanted, reader)
     passages = _choose_passages(hits, left, counter, dated=dated)
     return tuple(_number([*memories, *passages]))

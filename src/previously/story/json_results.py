@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from previously.story.apply_directory import AppliedDirectory
     from previously.story.ask import Answer, Evidence
     from previously.story.intake import Intake
+    from previously.story.searches import ModelSearch
     from previously.view.view import View
 
 
@@ -38,7 +39,24 @@ def hit_json(hit: SearchHit) -> dict[str, Any]:
         "highlights": [list(place) for place in hit.highlights],
         "hidden": hit.hidden,
         **({"only_alike": True} if hit.only_alike else {}),
+        **({"picked": True} if hit.picked else {}),
         **({"from_story": hit.story} if hit.story else {}),
+    }
+
+
+def model_search_json(found: ModelSearch) -> dict[str, Any]:
+    """The part of a model in a search: the words it gave, and what became of its pick."""
+    pick = found.pick
+    return {
+        "words": asdict(found.words),
+        "pick": {
+            "picked": len(pick.hits),
+            "offered": pick.offered,
+            "reason": pick.reason,
+            "warnings": list(pick.warnings),
+            "model": pick.model,
+            "cost": asdict(pick.cost),
+        },
     }
 
 

@@ -49,16 +49,24 @@ async def test_a_search_with_a_model_says_what_was_searched_and_what_it_took(tol
     import asyncio
 
     query = "Who may go up to ring?"
-    async with ScriptedServer("under the third stone") as server:
+    async with ScriptedServer(["under the third stone", "1, 9"]) as server:
         model = ("--with-model", "--endpoint", f"{server.base_url}", "--model", "m")
         people = await asyncio.to_thread(told, "search", "tale", query, *model)
         found = (await asyncio.to_thread(told, "search", "tale", query, *model, "--json")).json
     assert "message 3, Orla" in people.out
-    assert "1 call," in people.err
+    assert people.err.count("1 call,") == 2
     assert "under the third stone" in people.err
+    assert "Picked 1 of 4 hits" in people.err
+    assert "1 of its numbers stands for no message" in people.err
+    assert ", picked  (score" in people.out
     paid = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
     assert found["words"] == {"lines": ["under the third stone"], "reason": "", "model": "m", "cost": paid}
-    assert found["hits"][0]["position"] == 3
+    assert found["pick"] == {
+        "picked": 1, "offered": 4, "reason": "", "warnings": ["1 of its numbers stands for no message"], "model": "m",
+        "cost": paid,
+    }  # fmt: skip
+    assert [hit["picked"] for hit in found["hits"] if "picked" in hit] == [True]
+    assert {hit["position"] for hit in found["hits"]} >= {3}
 
 
 def test_a_search_with_a_model_where_there_is_none_is_the_ordinary_one(told: Cli) -> None:

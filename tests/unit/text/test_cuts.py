@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.tokens import estimate_tokens
-from previously.text.cuts import GAP, shorten
+from previously.text.cuts import GAP, cut_window, shorten
 from previously.text.sentences import split_sentences
 
 STORY = (
@@ -74,3 +74,27 @@ def test_only_whole_sentences_are_left(sentences: list[str], most: int) -> None:
     text = "".join(sentences).strip()
     kept = [one for piece in shorten(text, most).split(GAP) for one in split_sentences(piece)]
     assert set(kept) <= set(split_sentences(text))
+
+
+def find(text: str, *words: str) -> list[tuple[int, int]]:
+    return [(text.index(word), text.index(word) + len(word)) for word in words]
+
+
+def test_a_window_is_the_stretch_with_the_most_different_words() -> None:
+    text = "key " + "rain " * 60 + "and then Bram put the key under\nthe third stair, " + "snow " * 60
+    places = [*find(text, "key"), (text.rindex("key"), text.rindex("key") + 3), *find(text, "stair")]
+    window = cut_window(text, places, 80)
+    assert "Bram put the key under the third stair," in window
+    assert window.startswith("… ")
+    assert window.endswith(" …")
+    assert cut_window(text, [], 40).startswith("key rain")
+    assert cut_window("a\nb", [], 40) == "a b"
+
+
+@given(st.text(max_size=300), st.lists(st.integers(0, 299), max_size=5), st.integers(8, 80))
+def test_a_window_fits_and_keeps_the_words(text: str, starts: list[int], longest: int) -> None:
+    places = [(start, min(start + 3, len(text))) for start in starts if start < len(text)]
+    window = cut_window(text, places, longest)
+    assert len(window) <= longest + len("…  …")
+    assert "\n" not in window
+    assert set(window) <= {*text, "…", " "}

@@ -26,7 +26,7 @@ _PLACEHOLDER = lazy_pattern(r"\{\{(\w+)\}\}")
 _OWN_TAG = lazy_pattern(
     r"</?(?=(?:recap|new_events|old_words|new_words|chapter|story_so_far"
     r"|known|as_things_stood|just_before|so_far|scene|summaries|memory|open_threads|noted|fragment|brief|conversation"
-    r"|new_messages|sources|question"
+    r"|new_messages|sources|excerpts|question"
     r")\b)"
 )
 
@@ -67,6 +67,7 @@ PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     "combine": ("length", "summaries", "hint"),
     "ask": ("sources", "question", "hint"),
     "seek": ("known", "question", "hint"),
+    "pick": ("excerpts", "question", "reader", "hint"),
     "cast": ("name", "summary", "facts", "events", "hint"),
     "brief": ("length", "previous", "conversation", "hint"),
     "analysis": ("aspects", "story", "known", "open", "state", "bridge", "noted", "fragment", "language", "hint"),

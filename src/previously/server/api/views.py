@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from previously.server.api.door import Asked, Asker, Opened, Served
-from previously.story.json_results import answer_json, hit_json, view_json
+from previously.story.json_results import answer_json, hit_json, model_search_json, view_json
 
 router: APIRouter = APIRouter(tags=["view"])
 
@@ -18,7 +18,7 @@ Question = Annotated[str, Query(min_length=1, max_length=10_000, description="Wh
 Top = Annotated[int | None, Query(ge=1, le=200, description="How many at most.")]
 Witness = Annotated[str | None, Query(alias="as", description="Only what this character witnessed.")]
 
-WithModel = Annotated[bool, Query(description="Ask the memory model for other words to look for: one call.")]
+WithModel = Annotated[bool, Query(description="Let the memory model add words and pick: two calls.")]
 
 
 @router.get("/stories/{story:name}/view")
@@ -51,14 +51,15 @@ async def search_story(
     witness: Witness = None,
     with_model: WithModel = False,
 ) -> dict[str, Any]:
-    """Find messages again, the best first; with a model, by other words too that it writes in one call."""
+    """Find messages again, the best first; with a model, by other words too that it writes, and what it picks of these
+    first: two calls."""
     if not with_model:
         hits = await story.search(q, top=top, budget_tokens=budget, witness=witness)
         return {"story": story.name, "query": q, "hits": [hit_json(hit) for hit in hits]}
     opened = await served.open_folding(caller.owner, story.name)
     found = await opened.search_with_model(q, top=top, budget_tokens=budget, witness=witness)
     shown = [hit_json(hit) for hit in found.hits]
-    return {"story": story.name, "query": q, "hits": shown, "words": asdict(found.words)}
+    return {"story": story.name, "query": q, "hits": shown, **model_search_json(found)}
 
 
 @router.get("/search")

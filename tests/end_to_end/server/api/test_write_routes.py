@@ -358,6 +358,7 @@ async def test_keys_checks_and_questions(api: Api) -> None:
     found = await api.get(f"{S}/search", q="brass key", with_model=True)
     assert (found["hits"][0]["position"], found["words"]["lines"]) == (1, [])
     assert found["words"]["reason"], "the ordinary hits, and why the model gave no words"
+    assert (found["pick"]["picked"], found["pick"]["reason"]) == (0, found["words"]["reason"])
     assert (await api.get(f"{S}/who-knows", q="brass key"))["knows"] == []
     folded = await api.send("POST", "/compact", {"messages": [{"role": "user", "content": "Hello."}]})
     assert folded["messages"]
