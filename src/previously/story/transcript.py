@@ -124,12 +124,18 @@ class Transcript:
         at: str | None = None,
         hidden: bool = False,
         expected_head: int | None = None,
+        idempotency_key: str | None = None,
     ) -> BranchInfo:
-        """Put a message before the one at `position`; with `expected_head`, only if the branch still ends there."""
+        """Put a message before the one at `position`; with `expected_head`, only if the branch still ends there. With
+        an `idempotency_key`, at most once, however often it is tried."""
         said = message(role, text, speaker=name, witnesses=witnesses)
         draft, _ = clean_draft(Draft(said, Attributes(at, hidden=hidden)))
         return await self._change(
-            position, lambda item: Splice(item.position, 0, (Put(draft),)), DeedKind.INSERTED, expected_head
+            position,
+            lambda item: Splice(item.position, 0, (Put(draft),)),
+            DeedKind.INSERTED,
+            expected_head,
+            idempotency_key,
         )
 
     async def edit(
@@ -231,8 +237,12 @@ class Transcript:
         """Show a hidden message again."""
         return await self.hide(position, hidden=False)
 
-    async def regenerate(self, text: str) -> BranchInfo:
-        """Put another reply in place of the newest message, which stays beside it as a swipe.
+    async def regenerate(
+        self, text: str, *, idempotency_key: str | None = None, undoable: bool = False
+    ) -> BranchInfo:
+        """Put another reply in place of the newest message, which stays beside it as a swipe. With an
+        `idempotency_key`, at most once, however often it is tried. `undoable` is for what a person puts there by a deed
+        of its own, not for a chat that goes on.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -250,15 +260,16 @@ class Transcript:
             draft = Draft(message, Attributes(hidden=item.entry.attributes.hidden))
             return Splice(item.position, 1, (Put(clean_draft(draft)[0]),))
 
-        return await self._change(-1, put_another, None)
+        return await self._change(-1, put_another, DeedKind.REPLIED if undoable else None, receipt=idempotency_key)
 
     async def swipes(self, position: int = -1) -> list[Entry]:
         """Return every message of its role that ever stood at that place after the same messages, the oldest first."""
         siblings = await self._access.read(lambda moment: _list_siblings(moment.snapshot, position)[1])
         return [item.entry for item in siblings]
 
-    async def choose(self, swipe: int, position: int = -1) -> BranchInfo:
-        """Put the swipe with that number (see `swipes`) on the path."""
+    async def choose(self, swipe: int, position: int = -1, *, idempotency_key: str | None = None) -> BranchInfo:
+        """Put the swipe with that number (see `swipes`) on the path. With an `idempotency_key`, at most once, however
+        often it is tried."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
             item, siblings = _list_siblings(snapshot, position)
@@ -268,7 +279,7 @@ class Transcript:
             return _describe(snapshot), Splice(item.position, 1, (Reuse(siblings[swipe].entry.id),))
 
         branch, splice = await self._access.read(lambda moment: read(moment.snapshot))
-        return await self._apply(branch, [splice], DeedKind.CHOSE)
+        return await self._apply(branch, [splice], DeedKind.CHOSE, idempotency_key)
 
     async def branch(self, name: str, at: int | None = None) -> BranchInfo:
         """Make a branch that holds the story up to and including position `at` (all of it if None).
@@ -439,9 +450,10 @@ class Transcript:
         splice: Callable[[OnPath], Splice],
         did: DeedKind | None = None,
         expected_head: int | None = None,
+        receipt: str | None = None,
     ) -> BranchInfo:
         """Apply what is to become of the message at a position, again from the start when others got there first and
-        nobody minds."""
+        nobody minds; nothing, if a change with the same receipt was made before."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
             _check_head(snapshot, expected_head)
@@ -449,11 +461,13 @@ class Transcript:
 
         async def change() -> BranchInfo:
             branch, change = await self._access.read(lambda moment: read(moment.snapshot))
-            return await self._apply(branch, [change], did)
+            return await self._apply(branch, [change], did, receipt)
 
         return await (change() if expected_head is not None else retry_when_moved(change))
 
-    async def _apply(self, branch: BranchInfo, script: Splices, did: DeedKind | None = None) -> BranchInfo:
+    async def _apply(
+        self, branch: BranchInfo, script: Splices, did: DeedKind | None = None, receipt: str | None = None
+    ) -> BranchInfo:
         key, store = self._access.key, self._access.store
         marks: tuple[MarkPlace, ...] = ()
         if did is not None:
@@ -464,8 +478,9 @@ class Transcript:
                 add_path_deed(tables, key, branch.name, did, script[0].at, branch.head, marks)
 
         return await store.apply(
-            key, branch.name, script, at=time_at(), expected_head=branch.head, also=note_deed if did else None
-        )
+            key, branch.name, script, at=time_at(), expected_head=branch.head, receipt=receipt,
+            also=note_deed if did else None,
+        )  # fmt: skip
 
 
 def _describe(snapshot: Snapshot) -> BranchInfo:
