@@ -93,6 +93,15 @@ def test_a_gap_in_the_table_means_that_somebody_does_not_know(page: Page, served
     expect(table.get_by_role("row")).to_have_count(len(wanted) + 1)
 
 
+def test_the_log_shows_what_somebody_knows_in_words(page: Page, served: Served) -> None:
+    served.ask(f"{API}/cast/Wick", {"summary": "Wick keeps quiet.", "facts": ["Anneke is alive"]}, "PUT")
+    show(page, served, "log")
+    row = page.get_by_role("row", name="What somebody knows").first
+    row.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("dialog").locator(".story-text")).to_have_text("Wick keeps quiet.\n• Anneke is alive")
+    expect(page.get_by_role("row", name="enough was new: 3,003 tokens").first).to_be_attached()
+
+
 def test_a_thread_is_settled_opened_again_reworded_and_added(page: Page, served: Served) -> None:
     show(page, served, "threads")
     expect(page.locator(".thread", has_text="340 crowns")).to_have_count(1)

@@ -237,9 +237,7 @@ class Transcript:
         """Show a hidden message again."""
         return await self.hide(position, hidden=False)
 
-    async def regenerate(
-        self, text: str, *, idempotency_key: str | None = None, undoable: bool = False
-    ) -> BranchInfo:
+    async def regenerate(self, text: str, *, idempotency_key: str | None = None, undoable: bool = False) -> BranchInfo:
         """Put another reply in place of the newest message, which stays beside it as a swipe. With an
         `idempotency_key`, at most once, however often it is tried. `undoable` is for what a person puts there by a deed
         of its own, not for a chat that goes on.
