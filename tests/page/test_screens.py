@@ -3,12 +3,13 @@ and dark, and without a serious finding of axe."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.page.conftest import SAMPLE
 from tests.page.serving import Served, serve
@@ -164,17 +165,23 @@ def test_going_back_leaves_no_dialog_over_another_screen(page: Page, reader: Ser
     expect(page.get_by_role("heading", name="Stories")).to_be_visible()
 
 
+def measure(element: Locator) -> Mapping[str, float]:
+    box = element.bounding_box()
+    assert box
+    return {"x": box["x"], "y": box["y"], "height": box["height"]}
+
+
 def test_tabs_of_memory_stay_in_their_place_and_fields_of_a_row_stand_in_line(page: Page, reader: Served) -> None:
-    places = set()
+    places: set[int] = set()
     for tab in ("so-far", "lore", "people", "log"):
         page.goto(f"{reader.url}#/story/{quote(SAMPLE)}/memory?tab={tab}")
         expect(page.get_by_role("tab", selected=True).first).to_have_attribute("id", f"tab-{tab}")
         expect(page.locator("main [aria-busy=true]")).to_have_count(0)
         expect(page.locator("main :is(.sentence, .card, .matrix td, td)").first).to_be_visible()
-        places.add(round((page.get_by_role("tablist", name="Memory").bounding_box() or {})["x"]))
+        places.add(round(measure(page.get_by_role("tablist", name="Memory"))["x"]))
     assert len(places) == 1
     page.goto(f"{reader.url}#/story/{quote(SAMPLE)}/memory?tab=lore")
-    boxes = [page.get_by_label(name).bounding_box() or {} for name in ("Find an entry", "Kind")]
+    boxes = [measure(page.get_by_label(name)) for name in ("Find an entry", "Kind")]
     assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["height"] == boxes[1]["height"]
 
 

@@ -286,8 +286,8 @@ def test_folds_that_failed_for_one_reason_are_told_once(page: Page, served: Serv
     page.goto(served.url)
     failure = page.get_by_role("group", name="A fold that failed")
     expect(failure).to_have_count(1)
-    words = "What a character knows of messages 0–236 (12 texts) is quoted, not written: wrong shape: it holds no JSON object"
-    expect(failure.locator("p").first).to_have_text(words)
+    words = "What a character knows of messages 0–236 (12 texts) is quoted, not written: wrong shape: it holds no JSON"
+    expect(failure.locator("p").first).to_have_text(f"{words} object")
     expect(page.get_by_role("button", name="Try again")).to_have_count(1)
 
 

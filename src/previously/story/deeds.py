@@ -243,8 +243,8 @@ def _find_obstacle(tables: Tables, key: StoryKey, snapshot: Snapshot, way: WayBa
 
 
 def _find_splice(tables: Tables, key: StoryKey, snapshot: Snapshot, seen: bytes) -> tuple[Splice, int] | None:
-    """Return the change that puts back what a change of the path, or several in a row, took away, wherever that stands now, and where it
-    stood then; None where it stands nowhere as it was left."""
+    """Return the change that puts back what a change of the path, or several in a row, took away, wherever that stands
+    now, and where it stood then; None where it stands nowhere as it was left."""
     size, row = len(ROOT_HASH), tables.branch(key, None)
     hashes = [seen[at : at + size] for at in range(0, len(seen), size)]
     moves = [tables.stories.move_between(key, row, *pair) for pair in pairwise(hashes)]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from previously.core.errors import BadInput, HeadMoved
+from previously.core.marks import MarkPlace
 from previously.core.messages import Attributes, Draft, Role, message
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.path import OnPath, Put, Splice
@@ -378,9 +379,8 @@ class Replies:
         self, branch: BranchInfo, passage: _Streamed, also: Callable[[Tables], object] | None
     ) -> Callable[[Tables], None]:
         """Return what notes a reply together with the change that puts it in."""
-        key, heads, marks = self._access.key, (branch.head,), ()
-        if passage.said_after is not None:
-            heads = passage.said_after, branch.head
+        key, marks = self._access.key, tuple[MarkPlace, ...]()
+        heads = [head for head in (passage.said_after, branch.head) if head is not None]
         if passage.longer or passage.until is not None:
             script = [Splice(branch.messages - 1, 1, ())]
             marks = await self._access.store.read(

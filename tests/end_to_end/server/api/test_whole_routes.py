@@ -164,7 +164,7 @@ async def test_a_message_put_in_and_a_swipe_chosen_are_so_once_though_no_answer_
     monkeypatch.setattr(RequestAnswers, "keep", forget_answer)
     put = "POST", f"{S}/messages/1/insert", {"role": "user", "text": "Where is she?"}
     other = "POST", f"{S}/messages/4/swipes", {"text": "The ferry never left."}
-    chosen = "POST", f"{S}/messages/4/swipes/0/choose", {}
+    chosen: tuple[str, str, dict[str, str]] = "POST", f"{S}/messages/4/swipes/0/choose", {}
     place = tmp_path / "stories.db"
 
     async def list_texts(api: Api) -> list[str]:
