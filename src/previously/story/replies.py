@@ -427,7 +427,7 @@ class _Streamed:
         self.triggers = triggers
         """The kinds of answers that it is, as entries of lore name them."""
         self.said_after: int | None = None
-        """Where the branch ended before the user said what this answers; None if they said nothing with it."""
+        """The head of the branch before the user said what this answers; None if they said nothing with it."""
         self.mark = ""
         self.speaker = ""
         self.text = ""

@@ -100,14 +100,9 @@ class Transcript:
             add_path_deed(tables, key, snapshot.branch, DeedKind.ADDED, first, head)
 
         branch = await self._access.store.append(
-            self._access.key,
-            None,
-            [clean_draft(draft)[0] for draft in witnessed],
-            at=time_at(),
-            expected_head=expected_head,
-            receipt=idempotency_key,
-            also=note_deed if undoable else None,
-        )
+            key, None, [clean_draft(draft)[0] for draft in witnessed], at=time_at(), expected_head=expected_head,
+            receipt=idempotency_key, also=note_deed if undoable else None,
+        )  # fmt: skip
         # Otherwise it had been added before, or others were there first.
         if branch.messages == before.messages + len(witnessed):
             self._presence.meet(before.head, branch, witnessed)
@@ -126,17 +121,14 @@ class Transcript:
         expected_head: int | None = None,
         idempotency_key: str | None = None,
     ) -> BranchInfo:
-        """Put a message before the one at `position`; with `expected_head`, only if the branch still ends there. With
-        an `idempotency_key`, at most once, however often it is tried."""
+        """Put a message before the one at `position`. `expected_head` and `idempotency_key` as for `add`."""
         said = message(role, text, speaker=name, witnesses=witnesses)
         draft, _ = clean_draft(Draft(said, Attributes(at, hidden=hidden)))
-        return await self._change(
-            position,
-            lambda item: Splice(item.position, 0, (Put(draft),)),
-            DeedKind.INSERTED,
-            expected_head,
-            idempotency_key,
-        )
+
+        def put_before(item: OnPath) -> Splice:
+            return Splice(item.position, 0, (Put(draft),))
+
+        return await self._change(position, put_before, DeedKind.INSERTED, expected_head, idempotency_key)
 
     async def edit(
         self,
@@ -238,9 +230,8 @@ class Transcript:
         return await self.hide(position, hidden=False)
 
     async def regenerate(self, text: str, *, idempotency_key: str | None = None, undoable: bool = False) -> BranchInfo:
-        """Put another reply in place of the newest message, which stays beside it as a swipe. With an
-        `idempotency_key`, at most once, however often it is tried. `undoable` is for what a person puts there by a deed
-        of its own, not for a chat that goes on.
+        """Put another reply in place of the newest message, which stays beside it as a swipe. `idempotency_key` and
+        `undoable` as for `add` and `add_drafts`.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -266,8 +257,7 @@ class Transcript:
         return [item.entry for item in siblings]
 
     async def choose(self, swipe: int, position: int = -1, *, idempotency_key: str | None = None) -> BranchInfo:
-        """Put the swipe with that number (see `swipes`) on the path. With an `idempotency_key`, at most once, however
-        often it is tried."""
+        """Put the swipe with that number (see `swipes`) on the path. `idempotency_key` as for `add`."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
             item, siblings = _list_siblings(snapshot, position)
@@ -450,8 +440,8 @@ class Transcript:
         expected_head: int | None = None,
         receipt: str | None = None,
     ) -> BranchInfo:
-        """Apply what is to become of the message at a position, again from the start when others got there first and
-        nobody minds; nothing, if a change with the same receipt was made before."""
+        """Apply what is to become of the message at a position, once for each receipt; again from the start when
+        others got there first and nobody minds."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
             _check_head(snapshot, expected_head)
