@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr
 from functools import cache, partial
 from io import BytesIO, StringIO
-from itertools import zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -185,8 +184,9 @@ def _read_errata(given: FuzzInput) -> None:
     if not folder.is_dir():
         for name in ERRATA_FILES:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    for name, line in zip_longest(ERRATA_FILES, given.content.split(b"\n")[: len(ERRATA_FILES)], fillvalue=b"{}"):
-        (folder / str(name)).write_bytes(bytes(line))
+    lines = given.content.split(b"\n")[: len(ERRATA_FILES)]
+    for number, name in enumerate(ERRATA_FILES):
+        (folder / name).write_bytes(lines[number] if number < len(lines) else b"{}")
     _check_source(read_story(folder), given.chance)
 
 

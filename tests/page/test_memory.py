@@ -79,6 +79,29 @@ def test_who_knows_what_is_a_table_and_one_can_say_it(page: Page, served: Served
     expect(person).to_contain_text("The key fits locker 31")
 
 
+def test_a_gap_in_the_table_means_that_somebody_does_not_know(page: Page, served: Served) -> None:
+    # Ines is the heroine: she is there at nearly every message, and knows far more than her ten key facts.
+    show(page, served, "people")
+    table = page.get_by_role("region", name="Who knows what")
+    expect(table.get_by_role("row")).to_have_count(101)  # with the heading
+    columns = table.get_by_role("columnheader").all_inner_texts()
+    column = next(at for at, name in enumerate(columns) if " ".join(name.split()) == "Ines Quillan")
+    row = table.get_by_role("row", name="Ines, place: Dunmarrow station")
+    expect(row.locator("th, td").nth(column)).to_have_text("was there")
+    page.get_by_role("button", name="Show all").click()
+    wanted = {fact["text"] for one in served.ask(f"{API}/cast?all=true")["cast"] for fact in one["all_facts"]}
+    expect(table.get_by_role("row")).to_have_count(len(wanted) + 1)
+
+
+def test_the_log_shows_what_somebody_knows_in_words(page: Page, served: Served) -> None:
+    served.ask(f"{API}/cast/Wick", {"summary": "Wick keeps quiet.", "facts": ["Anneke is alive"]}, "PUT")
+    show(page, served, "log")
+    row = page.get_by_role("row", name="What somebody knows").first
+    row.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("dialog").locator(".story-text")).to_have_text("Wick keeps quiet.\n• Anneke is alive")
+    expect(page.get_by_role("row", name="enough was new: 3,003 tokens").first).to_be_attached()
+
+
 def test_a_thread_is_settled_opened_again_reworded_and_added(page: Page, served: Served) -> None:
     show(page, served, "threads")
     expect(page.locator(".thread", has_text="340 crowns")).to_have_count(1)

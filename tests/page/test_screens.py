@@ -3,12 +3,13 @@ and dark, and without a serious finding of axe."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.page.conftest import SAMPLE
 from tests.page.serving import Served, serve
@@ -151,6 +152,45 @@ def test_the_colours_can_be_chosen_and_stay(page: Page, reader: Served) -> None:
     expect(body).not_to_have_css("background-color", light)
     page.reload()
     expect(body).not_to_have_css("background-color", light)
+
+
+def test_going_back_leaves_no_dialog_over_another_screen(page: Page, reader: Served) -> None:
+    page.goto(reader.url)
+    page.goto(f"{reader.url}#/model")
+    expect(page.get_by_role("heading", name="Your model")).to_be_visible()
+    page.get_by_role("button", name="Keys").click()
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Stories")).to_be_visible()
+
+
+def measure(element: Locator) -> Mapping[str, float]:
+    box = element.bounding_box()
+    assert box
+    return {"x": box["x"], "y": box["y"], "height": box["height"]}
+
+
+def test_tabs_of_memory_stay_in_their_place_and_fields_of_a_row_stand_in_line(page: Page, reader: Served) -> None:
+    places: set[int] = set()
+    for tab in ("so-far", "lore", "people", "log"):
+        page.goto(f"{reader.url}#/story/{quote(SAMPLE)}/memory?tab={tab}")
+        expect(page.get_by_role("tab", selected=True).first).to_have_attribute("id", f"tab-{tab}")
+        expect(page.locator("main [aria-busy=true]")).to_have_count(0)
+        expect(page.locator("main :is(.sentence, .card, .matrix td, td)").first).to_be_visible()
+        places.add(round(measure(page.get_by_role("tablist", name="Memory"))["x"]))
+    assert len(places) == 1
+    page.goto(f"{reader.url}#/story/{quote(SAMPLE)}/memory?tab=lore")
+    boxes = [measure(page.get_by_label(name)) for name in ("Find an entry", "Kind")]
+    assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["height"] == boxes[1]["height"]
+
+
+def test_settings_say_what_they_mean_on_a_phone_too(page: Page, reader: Served) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{reader.url}#/story/{quote(SAMPLE)}/settings")
+    expect(page.get_by_text("The newest messages, verbatim and never folded.")).to_be_visible()
+    expect(page.get_by_role("button", name="Change preset")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_page_that_is_not_there_says_so(page: Page, reader: Served) -> None:

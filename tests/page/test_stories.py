@@ -277,6 +277,32 @@ def test_a_fold_that_failed_says_why_and_another_model_mends_it(page: Page, mood
         assert moody.requests[-1].json["model"] == "good"
 
 
+def test_folds_that_failed_for_one_reason_are_told_once(page: Page, served: Served) -> None:
+    cause = "there is more that was witnessed; wrong shape: it holds no JSON object"
+    shared = {"kind": "cast", "status": "provisional", "cause": cause, "model": "", "span": [0, 236]}
+    failures = [{**shared, "version": number} for number in range(12)]
+    told = {"failures": failures, "waiting": 0, "cause": None, "notices": [], "folding": "none"}
+    page.route("**/health", lambda route: route.fulfill(json=told))
+    page.goto(served.url)
+    failure = page.get_by_role("group", name="A fold that failed")
+    expect(failure).to_have_count(1)
+    words = "What a character knows of messages 0–236 (12 texts) is quoted, not written: wrong shape: it holds no JSON"
+    expect(failure.locator("p").first).to_have_text(f"{words} object")
+    expect(page.get_by_role("button", name="Try again")).to_have_count(1)
+
+
+def test_a_long_preview_leaves_the_import_button_in_sight(page: Page, served: Served, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.jsonl"
+    said = [{"name": "Wren", "is_user": False, "mes": "The *ledger* is under the stair. " * 12} for _ in range(9)]
+    chat.write_text("\n".join(map(json.dumps, [{"user_name": "Wren", "character_name": "Odalys"}, *said])))
+    page.set_viewport_size({"width": 390, "height": 700})
+    page.goto(served.url)
+    page.get_by_label("A file to import").set_input_files(chat)
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("em").first).to_have_text("ledger")
+    expect(dialog.get_by_role("button", name="Import", exact=True)).to_be_in_viewport(ratio=1)
+
+
 def test_a_server_with_keys_asks_for_one_and_lets_go_of_it(page: Page, upstream: Upstream, tmp_path: Path) -> None:
     keys: list[str] = []
 

@@ -123,6 +123,40 @@ def test_a_reply_streams_is_stopped_asked_for_again_swiped_and_gone_on_with(
     expect(page.locator("[aria-live=polite].visually-hidden")).to_contain_text("Nobody saw it.")
 
 
+def test_undo_takes_back_what_was_written_on(page: Page, ferry: Served, teller: Teller) -> None:
+    teller.texts = ["It is dry.", "It is safe."]
+    page.goto(f"{ferry.url}{ADDRESS}/read")
+    expect(row(page, 2)).to_contain_text("Under the stair.")
+    said = read_texts(ferry)
+    say(page, "Show me.")
+    expect(row(page, 4)).to_contain_text("It is dry.")
+    row(page, 4).get_by_role("button", name="Regenerate").click()
+    expect(row(page, 4)).to_contain_text("It is safe.")
+    undo = page.locator("header.head").get_by_role("button", name="Undo")
+    undo.click()
+    expect(row(page, 4)).to_contain_text("It is dry.")
+    undo.click()
+    expect(page.get_by_text("Undone: message 3 and the reply to it.")).to_be_visible()
+    expect(row(page, 3)).to_have_count(0)
+    assert read_texts(ferry) == said
+    page.goto(f"{ferry.url}{ADDRESS}/tree")
+    expect(page.locator("main")).to_contain_text("Show me.")
+
+
+def test_the_menu_of_a_reply_shows_what_the_model_saw_for_it(page: Page, ferry: Served, teller: Teller) -> None:
+    teller.texts = ["It is dry.", "It is old."]
+    page.goto(f"{ferry.url}{ADDRESS}/read")
+    for at, text in enumerate(("Show me.", "How old?")):
+        say(page, text)
+        expect(row(page, 4 + 2 * at)).to_contain_text("It is")
+    do(page, 4, "What the model saw")
+    expect(page.get_by_label("At which turn")).to_have_value("4")
+    expect(page.get_by_role("heading", name="Message 4")).to_be_visible()
+    seen = page.get_by_role("tabpanel")
+    expect(seen).to_contain_text("Show me.")
+    expect(seen).not_to_contain_text("How old?")
+
+
 def test_messages_are_edited_hidden_deleted_and_branched_from(page: Page, ferry: Served) -> None:
     page.goto(f"{ferry.url}{ADDRESS}/read")
     do(page, 0, "Edit")

@@ -26,6 +26,8 @@ class DeedKind(StrEnum):
     EDITED = "edited"
     DELETED = "deleted"
     CHOSE = "chose"
+    REPLIED = "replied"
+    WROTE = "wrote"
     HID = "hid"
     UNHID = "unhid"
     SWITCHED = "switched"

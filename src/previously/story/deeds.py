@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from previously.core.deed import PERSON, Deed, DeedKind, parse_deed
 from previously.core.digests import ROOT_HASH
@@ -40,8 +40,11 @@ QUOTED = 60
 
 
 _PATH = frozenset(
-    {DeedKind.ADDED, DeedKind.IMPORTED, DeedKind.INSERTED, DeedKind.EDITED, DeedKind.DELETED, DeedKind.CHOSE}
-)
+    {
+        DeedKind.ADDED, DeedKind.IMPORTED, DeedKind.INSERTED, DeedKind.EDITED, DeedKind.DELETED, DeedKind.CHOSE,
+        DeedKind.REPLIED, DeedKind.WROTE,
+    }
+)  # fmt: skip
 _WORDS = {
     DeedKind.ADDED: "adding message {at}",
     DeedKind.IMPORTED: "what the import changed",
@@ -49,6 +52,8 @@ _WORDS = {
     DeedKind.EDITED: "the edit of message {at}",
     DeedKind.DELETED: "the deletion of message {at}",
     DeedKind.CHOSE: "the choice of another text for message {at}",
+    DeedKind.REPLIED: "the reply at message {at}",
+    DeedKind.WROTE: "message {at} and the reply to it",
     DeedKind.HID: "hiding message {at}",
     DeedKind.UNHID: "showing message {at}",
     DeedKind.SWITCHED: "the switch; {was} is active again",
@@ -151,6 +156,28 @@ def list_deletions(tables: Tables, key: StoryKey, branch: str) -> list[tuple[int
     return moves
 
 
+def add_reply_deed(
+    tables: Tables, key: StoryKey, branch: str, heads: Sequence[int], text: str, marks: tuple[MarkPlace, ...] = ()
+) -> None:
+    """Note that a reply with this text has just been put at the end of a branch. `heads` are where the branch ended
+    before: before what the user said, if that was said with it, and before the reply. Nothing is noted of a reply that
+    came too late and stands beside another."""
+    snapshot, row = tables.snapshot(key, branch), tables.branch(key, branch)
+    newest = snapshot.path(snapshot.messages - 1, snapshot.messages - 1)
+    hashes = [_hash_of(snapshot, head) for head in (*heads, snapshot.head)]
+    if not newest or newest[0].entry.message.text != text or not tables.stories.move_between(key, row, *hashes[-2:]):
+        return
+    if len(hashes) > 2 and tables.stories.move_between(key, row, *hashes[:2]):
+        added = b"".join(hashes[:2])  # by itself no more: one step takes back both
+        for mark in snapshot.marks({MarkKind.DEED}, since=newest[0].position - 1):
+            if mark.seen == added:
+                tables.marks.take_back(key, row, mark.id)
+    else:
+        hashes = hashes[-2:]
+    did = DeedKind.WROTE if len(hashes) > 2 else DeedKind.REPLIED
+    add_deed(tables, key, Deed(did, marks=marks), newest[0].position, seen=b"".join(hashes), branch=branch)
+
+
 def find_way_back(tables: Tables, key: StoryKey) -> WayBack:
     """Return the way back from the newest thing that a person did on the active branch; `BadInput` if there is none."""
     snapshot = tables.snapshot(key)
@@ -228,13 +255,14 @@ def _find_obstacle(tables: Tables, key: StoryKey, snapshot: Snapshot, way: WayBa
 
 
 def _find_splice(tables: Tables, key: StoryKey, snapshot: Snapshot, seen: bytes) -> tuple[Splice, int] | None:
-    """Return the change that puts back what a change of the path took away, wherever that stands now, and where it
-    stood then; None where it stands nowhere as it was left."""
-    half = len(seen) // 2
-    move = tables.stories.move_between(key, tables.branch(key, None), seen[:half], seen[half:])
-    if move is None:
+    """Return the change that puts back what a change of the path, or several in a row, took away, wherever that stands
+    now, and where it stood then; None where it stands nowhere as it was left."""
+    size, row = len(ROOT_HASH), tables.branch(key, None)
+    hashes = [seen[at : at + size] for at in range(0, len(seen), size)]
+    moves = [tables.stories.move_between(key, row, *pair) for pair in pairwise(hashes)]
+    if not moves or (first := moves[0]) is None or (last := moves[-1]) is None:
         return None
-    old, new = _read_entries(snapshot, move.old_head), _read_entries(snapshot, move.new_head)
+    old, new = _read_entries(snapshot, first.old_head), _read_entries(snapshot, last.new_head)
     front = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))))
     rest_old, rest_new = old[front:], new[front:]
     back = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(rest_old[::-1], rest_new[::-1], strict=False))))

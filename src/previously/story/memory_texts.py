@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from previously.core.cast import Knowledge
+from previously.core.cast import Fact, Knowledge
 from previously.core.errors import BadInput
 from previously.core.fold_rules import FoldRules, Timeline
 from previously.core.marks import SPAN_SCOPE, Mark, MarkKind
@@ -64,6 +64,8 @@ class CastItem:
     knowledge: Knowledge
     stale: bool
     """True if an earlier message was changed since it was noted."""
+    facts: tuple[Fact, ...] = ()
+    """All that is kept of what they know, however much it is; `knowledge` has the little that is told of them."""
 
 
 class MemoryTexts:
@@ -116,7 +118,7 @@ class MemoryTexts:
     async def cast(self) -> list[CastItem]:
         """Return every character whose knowledge is kept, by name, and what they know."""
         facts = await self._access.read(read_cast)
-        return [CastItem(name, known.knowledge, known.stale) for name, known in facts.items()]
+        return [CastItem(name, known.knowledge, known.stale, known.all_facts) for name, known in facts.items()]
 
     async def who_knows(self, query: str) -> list[Knower]:
         """Return who knows something about these words, and what: all that is known of them, not only their key

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from previously.core.errors import BadInput, HeadMoved
+from previously.core.marks import MarkPlace
 from previously.core.messages import Attributes, Draft, Role, message
 from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.path import OnPath, Put, Splice
@@ -33,6 +34,7 @@ from previously.runtime.view_lore import read_outlets
 from previously.storage.store import BranchInfo
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
+from previously.story.deeds import add_reply_deed, list_marks_in
 from previously.story.presence import PresenceEdits
 from previously.story.transcript import Transcript
 from previously.story.views import StoryViews, choose_reader, cut_moment
@@ -167,18 +169,21 @@ class Replies:
         ('It is late.', 1, ['Is the ferry in?', 'It is late.'])
         """
         wish = self._wish(direction, speaker, told, stop, model)
-        branch = await self._access.read_branch()
+        branch = before = await self._access.read_branch()
         if text.strip():
             said = message("user", text, speaker=(await self.setup()).user_name or None)
             branch = await self._transcript.add_drafts(
-                [Draft(said, Attributes(at=time_at()))], expected_head=expected_head, idempotency_key=idempotency_key
+                [Draft(said, Attributes(at=time_at()))],
+                expected_head=expected_head,
+                idempotency_key=idempotency_key,
+                undoable=True,
             )
             newest = await self._read_newest(branch)
             if newest and newest.entry.message.role is not Role.USER:  # it was said before, and answered
                 return StoryReply(newest.entry.message.text, branch, "stop")
         elif not branch.messages and not (direction or (await self.setup()).scenario):
             raise BadInput("There is nothing to go on from yet: say something, or give a direction.")
-        return await self._write(branch, wish)
+        return await self._write(branch, wish, before=before)
 
     async def reply_again(
         self,
@@ -246,10 +251,16 @@ class Replies:
         return items[0] if items else None
 
     async def _write(
-        self, branch: BranchInfo, wish: _Wish, *, replaced: OnPath | None = None, longer: OnPath | None = None
+        self,
+        branch: BranchInfo,
+        wish: _Wish,
+        *,
+        replaced: OnPath | None = None,
+        longer: OnPath | None = None,
+        before: BranchInfo | None = None,
     ) -> StoryReply:
         """Ask for a passage behind a branch, or in place of its newest message (`replaced`), and put it where it
-        belongs."""
+        belongs. `before` is the branch before the user said what is answered."""
         until = replaced.position if replaced else None
         head = (
             await self._access.read(lambda moment: cut_moment(moment, until).snapshot.head) if replaced else branch.head
@@ -260,8 +271,10 @@ class Replies:
             replaced=replaced.entry.id if replaced else None,
         )  # fmt: skip
         passage = _Streamed(wish, longer, place.triggers, until)
-        before = longer or replaced
-        passage.speaker = wish.speaker or (before.entry.message.speaker if before else None) or ""
+        if before and before.head != branch.head:
+            passage.said_after = before.head
+        earlier = longer or replaced
+        passage.speaker = wish.speaker or (earlier.entry.message.speaker if earlier else None) or ""
         try:
             view, reply = await self._ask(wish, passage)
         except BaseException:  # the process ends, or there is no room: what came is kept all the same
@@ -350,16 +363,36 @@ class Replies:
         partial: bool,
         also: Callable[[Tables], object] | None = None,
     ) -> BranchInfo:
-        """Put what came where it belongs; return the branch then."""
+        """Put what came where it belongs, as something that `undo` takes back; return the branch then."""
         if passage.text.strip():
             draft = Draft(make_reply(passage.text, passage.speaker, passage.reasoning))
             (witnessed,) = (await self._presence.add_witnesses([draft])).drafts
-            if not await self._put_instead(witnessed, branch, passage, partial=partial, also=also):
+            note = await self._plan_deed(branch, passage, also)
+            if not await self._put_instead(witnessed, branch, passage, partial=partial, also=note):
                 kept = replace(place, witnesses=witnessed.message.witnesses)
-                await self._follower.answer(kept, [draft.message], partial=partial, also=also)
+                await self._follower.answer(kept, [draft.message], partial=partial, also=note)
         elif also:
             await self._access.store.write(place.key, also)
         return await self._access.read_branch(place.branch)
+
+    async def _plan_deed(
+        self, branch: BranchInfo, passage: _Streamed, also: Callable[[Tables], object] | None
+    ) -> Callable[[Tables], None]:
+        """Return what notes a reply together with the change that puts it in."""
+        key, marks = self._access.key, tuple[MarkPlace, ...]()
+        heads = [head for head in (passage.said_after, branch.head) if head is not None]
+        if passage.longer or passage.until is not None:
+            script = [Splice(branch.messages - 1, 1, ())]
+            marks = await self._access.store.read(
+                key.owner, lambda tables: list_marks_in(tables, key, branch.name, script)
+            )
+
+        def note(tables: Tables) -> None:
+            if also:
+                also(tables)
+            add_reply_deed(tables, key, branch.name, heads, passage.whole, marks)
+
+        return note
 
     async def _put_instead(
         self,
@@ -393,6 +426,8 @@ class _Streamed:
         """The messages that it comes behind; None if these are all of the branch."""
         self.triggers = triggers
         """The kinds of answers that it is, as entries of lore name them."""
+        self.said_after: int | None = None
+        """The head of the branch before the user said what this answers; None if they said nothing with it."""
         self.mark = ""
         self.speaker = ""
         self.text = ""

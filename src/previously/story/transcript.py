@@ -101,14 +101,9 @@ class Transcript:
             add_path_deed(tables, key, snapshot.branch, DeedKind.ADDED, first, head)
 
         branch = await self._access.store.append(
-            self._access.key,
-            None,
-            [clean_draft(draft)[0] for draft in witnessed],
-            at=time_at(),
-            expected_head=expected_head,
-            receipt=idempotency_key,
-            also=note_deed if undoable else None,
-        )
+            key, None, [clean_draft(draft)[0] for draft in witnessed], at=time_at(), expected_head=expected_head,
+            receipt=idempotency_key, also=note_deed if undoable else None,
+        )  # fmt: skip
         # Otherwise it had been added before, or others were there first.
         if branch.messages == added.before.messages + len(witnessed):
             self._presence.meet(added, branch)
@@ -125,13 +120,16 @@ class Transcript:
         at: str | None = None,
         hidden: bool = False,
         expected_head: int | None = None,
+        idempotency_key: str | None = None,
     ) -> BranchInfo:
-        """Put a message before the one at `position`; with `expected_head`, only if the branch still ends there."""
+        """Put a message before the one at `position`. `expected_head` and `idempotency_key` as for `add`."""
         said = message(role, text, speaker=name, witnesses=witnesses)
         draft, _ = clean_draft(Draft(said, Attributes(at, hidden=hidden)))
-        return await self._change(
-            position, lambda item: Splice(item.position, 0, (Put(draft),)), DeedKind.INSERTED, expected_head
-        )
+
+        def put_before(item: OnPath) -> Splice:
+            return Splice(item.position, 0, (Put(draft),))
+
+        return await self._change(position, put_before, DeedKind.INSERTED, expected_head, idempotency_key)
 
     async def edit(
         self,
@@ -232,8 +230,9 @@ class Transcript:
         """Show a hidden message again."""
         return await self.hide(position, hidden=False)
 
-    async def regenerate(self, text: str) -> BranchInfo:
-        """Put another reply in place of the newest message, which stays beside it as a swipe.
+    async def regenerate(self, text: str, *, idempotency_key: str | None = None, undoable: bool = False) -> BranchInfo:
+        """Put another reply in place of the newest message, which stays beside it as a swipe. `idempotency_key` and
+        `undoable` as for `add` and `add_drafts`.
 
         >>> from previously import BlockingMemory
         >>> with BlockingMemory(":memory:") as memory:
@@ -251,15 +250,15 @@ class Transcript:
             draft = Draft(message, Attributes(hidden=item.entry.attributes.hidden))
             return Splice(item.position, 1, (Put(clean_draft(draft)[0]),))
 
-        return await self._change(-1, put_another, None)
+        return await self._change(-1, put_another, DeedKind.REPLIED if undoable else None, receipt=idempotency_key)
 
     async def swipes(self, position: int = -1) -> list[Entry]:
         """Return every message of its role that ever stood at that place after the same messages, the oldest first."""
         siblings = await self._access.read(lambda moment: _list_siblings(moment.snapshot, position)[1])
         return [item.entry for item in siblings]
 
-    async def choose(self, swipe: int, position: int = -1) -> BranchInfo:
-        """Put the swipe with that number (see `swipes`) on the path."""
+    async def choose(self, swipe: int, position: int = -1, *, idempotency_key: str | None = None) -> BranchInfo:
+        """Put the swipe with that number (see `swipes`) on the path. `idempotency_key` as for `add`."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
             item, siblings = _list_siblings(snapshot, position)
@@ -269,7 +268,7 @@ class Transcript:
             return _describe(snapshot), Splice(item.position, 1, (Reuse(siblings[swipe].entry.id),))
 
         branch, splice = await self._access.read(lambda moment: read(moment.snapshot))
-        return await self._apply(branch, [splice], DeedKind.CHOSE)
+        return await self._apply(branch, [splice], DeedKind.CHOSE, idempotency_key)
 
     async def branch(self, name: str, at: int | None = None) -> BranchInfo:
         """Make a branch that holds the story up to and including position `at` (all of it if None).
@@ -390,7 +389,7 @@ class Transcript:
         changes = Changes(alignment.added, alignment.updated, alignment.removed, alignment.unchanged, replaced)
         if script:
             keep = keep_file_header(key, header) if header else None
-            branch = await self._apply(branch, script, DeedKind.IMPORTED if undoable else None, keep)
+            branch = await self._apply(branch, script, DeedKind.IMPORTED if undoable else None, also=keep)
         elif header:
             await self.keep_header(header)
 
@@ -436,9 +435,10 @@ class Transcript:
         splice: Callable[[OnPath], Splice],
         did: DeedKind | None = None,
         expected_head: int | None = None,
+        receipt: str | None = None,
     ) -> BranchInfo:
-        """Apply what is to become of the message at a position, again from the start when others got there first and
-        nobody minds."""
+        """Apply what is to become of the message at a position, once for each receipt; again from the start when
+        others got there first and nobody minds."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
             _check_head(snapshot, expected_head)
@@ -446,7 +446,7 @@ class Transcript:
 
         async def change() -> BranchInfo:
             branch, change = await self._access.read(lambda moment: read(moment.snapshot))
-            return await self._apply(branch, [change], did)
+            return await self._apply(branch, [change], did, receipt)
 
         return await (change() if expected_head is not None else retry_when_moved(change))
 
@@ -455,6 +455,7 @@ class Transcript:
         branch: BranchInfo,
         script: Splices,
         did: DeedKind | None = None,
+        receipt: str | None = None,
         also: Callable[[Tables], None] | None = None,
     ) -> BranchInfo:
         key, store = self._access.key, self._access.store
@@ -468,7 +469,9 @@ class Transcript:
             if also is not None:
                 also(tables)
 
-        return await store.apply(key, branch.name, script, at=time_at(), expected_head=branch.head, also=write_beside)
+        return await store.apply(
+            key, branch.name, script, at=time_at(), expected_head=branch.head, receipt=receipt, also=write_beside
+        )
 
 
 def _describe(snapshot: Snapshot) -> BranchInfo:

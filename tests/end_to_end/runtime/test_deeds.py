@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from previously import BadInput, BlockingMemory, Settings
+from previously import BadInput, BlockingMemory, Memory, Settings
 from previously.blocking import BlockingStory
 from previously.core.messages import Draft, message
+from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.formats.files import SourceBook, StorySource
 from previously.storage.store import Store, StoryKey
+from previously.testing import ScriptedModel
 from tests.contract.storage.postgres_server import shared_server
 
 RULES = Settings(tail_messages=2, fold_messages=5, recap_words=60, chapter_messages=0, cast="off")
@@ -319,3 +321,60 @@ def test_a_message_is_taken_back_though_a_client_spoke_at_the_same_moment(
         story.add_drafts([Draft(message("user", "By hand."))], undoable=True)
     assert story.undo() == "adding message 15"
     assert story.messages()[-1].entry.message.text == "A client was first."
+
+
+def list_texts(story: BlockingStory) -> list[str]:
+    return [one.entry.message.text for one in story.messages()]
+
+
+def test_what_was_written_with_a_model_is_undone_step_by_step(place: str) -> None:
+    answers = ["It is late.", "It is in.", " At last.", "It rains.", "Night falls."]
+    with BlockingMemory(place, settings=RULES, model=ScriptedModel(answers)) as memory:
+        story = memory.story("ferry")
+        story.follow([Draft(message("assistant", "A quay."))], undoable=True)
+        seen = [list_texts(story)]
+        for write in (
+            lambda: story.reply("Is the ferry in?"),  # what was said and the reply to it are one step
+            story.reply_again,
+            story.reply_longer,
+            lambda: story.pin("The ferry.", at=2),
+            lambda: story.reply("And the weather?"),
+            story.reply,
+        ):
+            write()
+            seen.append(list_texts(story))
+        for before in reversed(seen[:-1]):
+            story.undo()
+            assert list_texts(story) == before
+        assert list_texts(story) == ["A quay."]
+        assert story.to_undo() == ("what the import changed", 1)
+        assert memory.verify().faults == ()
+
+
+def test_what_a_model_did_not_answer_is_undone_by_itself(place: str) -> None:
+    model = ScriptedModel([ModelFailure(FailureKind.FILTERED, "It refused."), "It is late."])
+    with BlockingMemory(place, settings=RULES, model=model) as memory:
+        story = memory.story("ferry")
+        story.add("assistant", "A quay.")
+        assert not story.reply("Is the ferry in?").text
+        assert story.to_undo() == ("adding message 1", 1)
+        story.reply_again()
+        assert story.undo() == "the reply at message 2"
+        assert story.undo() == "adding message 1"
+        assert list_texts(story) == ["A quay."]
+
+
+def test_a_reply_that_came_too_late_is_nothing_to_undo(place: str) -> None:
+    with BlockingMemory(place, settings=RULES) as memory:
+        story = memory.story("ferry")
+        story.add("user", "Is the ferry in?")
+
+        async def answer(_: ModelRequest) -> str:
+            async with await Memory.open(place, settings=RULES) as elsewhere:
+                await (await elsewhere.story("ferry")).add("assistant", "Somebody else was faster.")
+            return "It is late."
+
+        story.reply(model=ScriptedModel(answer))
+        assert list_texts(story) == ["Is the ferry in?", "Somebody else was faster."]
+        with pytest.raises(BadInput, match="nothing to undo"):
+            story.undo()

@@ -144,9 +144,13 @@ async def list_lore(story: Opened, all: bool = False) -> dict[str, Any]:
 
 
 @router.get("/cast")
-async def list_cast(story: Opened) -> dict[str, Any]:
-    """List the characters and what each knows."""
-    rows = [{"thing": f"cast:{one.name}", **shapes.cast_json(one)} for one in await story.cast()]
+async def list_cast(story: Opened, all: bool = False) -> dict[str, Any]:
+    """List the characters and the key facts that each knows; with `all`, every fact that is kept."""
+    rows = [
+        {"thing": f"cast:{one.name}", **shapes.cast_json(one)}
+        | ({"all_facts": [fact.as_json() for fact in one.facts]} if all else {})
+        for one in await story.cast()
+    ]
     return {"story": story.name, "cast": rows}
 
 

@@ -190,10 +190,10 @@ async def unhide_message(story: Opened, position: int, meant: Meant = None) -> d
 
 
 @router.post("/{position}/insert", status_code=201)
-async def insert_message(story: Opened, position: int, body: Inserted) -> dict[str, Any]:
+async def insert_message(story: Opened, position: int, body: Inserted, once: OnceKey = None) -> dict[str, Any]:
     """Put a message before this one."""
     place = await _find(story, position)
-    branch = await story.insert(place, body.role, body.text, name=body.speaker)
+    branch = await story.insert(place, body.role, body.text, name=body.speaker, idempotency_key=once)
     return {
         **_change_json(story, branch, f"Put a message before message {place} of {story.name}."),
         "message": await _show(story, place),
@@ -211,12 +211,12 @@ async def list_swipes(story: Opened, position: int) -> dict[str, Any]:
 
 
 @router.post("/{position}/swipes", status_code=201)
-async def add_swipe(story: Opened, position: int, body: OwnWords) -> dict[str, Any]:
+async def add_swipe(story: Opened, position: int, body: OwnWords, once: OnceKey = None) -> dict[str, Any]:
     """Put other words in place of the newest message, which stays beside them as a swipe."""
     place = await _find(story, position)
     if place != (await story.branch_info()).messages - 1:
         raise BadInput("Only the newest message gets swipes; an earlier one is edited.")
-    branch = await story.regenerate(body.text)
+    branch = await story.regenerate(body.text, idempotency_key=once, undoable=True)
     return {
         **_change_json(story, branch, f"Message {place} of {story.name} has one more swipe."),
         "message": await _show(story, place),
@@ -224,10 +224,10 @@ async def add_swipe(story: Opened, position: int, body: OwnWords) -> dict[str, A
 
 
 @router.post("/{position}/swipes/{number}/choose")
-async def choose_swipe(story: Opened, position: int, number: int) -> dict[str, Any]:
+async def choose_swipe(story: Opened, position: int, number: int, once: OnceKey = None) -> dict[str, Any]:
     """Put a swipe on the path."""
     place = await _find(story, position)
-    branch = await story.choose(number, place)
+    branch = await story.choose(number, place, idempotency_key=once)
     return {
         **_change_json(story, branch, f"Swipe {number} of message {place} is chosen."),
         "message": await _show(story, place),

@@ -79,7 +79,8 @@ async def plan_to_forget(
 ) -> dict[str, Any]:
     """Say what would be destroyed: messages, or the whole story. `confirm` is for doing it."""
     plan = await memory.to_forget(story.name, first, last)
-    return {**_plan_json(plan), "confirm": served.confirmations.make(caller.owner, _plan_json(plan))}
+    confirm = served.confirmations.make(caller.owner, _plan_json(plan))
+    return {**_hide_places(caller.owner, _plan_json(plan)), "confirm": confirm}
 
 
 @router.post("/stories/{story:name}/forget")
@@ -89,7 +90,16 @@ async def forget_story(memory: Asked, caller: Asker, served: Served, story: Open
     served.confirmations.check(body.confirm, caller.owner, _plan_json(plan))
     done = await memory.forget(story.name, body.first, body.last, backups=not body.keep_backups)
     what = f"the story {done.story}" if plan.span is None else f"{done.messages:,} message(s)"
-    return {**forgotten_json(done), "done": f"Forgot {what}."}
+    return {**_hide_places(caller.owner, forgotten_json(done)), "done": f"Forgot {what}."}
+
+
+def _hide_places(owner: str, told: dict[str, Any]) -> dict[str, Any]:
+    """Return the same with numbers for the files of backups, for whoever does not run the server: where its files lie
+    is not for them."""
+    if owner == LOCAL_OWNER:
+        return told
+    files = {name: told[name] for name in ("backups", "missing", "still_in") if name in told}
+    return told | {name: [f"backup {at}" for at in range(1, len(paths) + 1)] for name, paths in files.items()}
 
 
 def _plan_json(plan: ToForget) -> dict[str, Any]:

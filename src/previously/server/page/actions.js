@@ -22,8 +22,9 @@ export async function change(story, method, path, body, options = {}) {
 /** Take back the last thing that was done to a story, and say so. @param {string} story */
 export async function undoLast(story) {
   const plan = await get(storyPath(story, "undo"));
-  if (plan.messages > 1) {
-    const title = `Take out the ${counted(plan.messages, "message")} that ${plan.what.includes("import") ? "this import" : "you"} added?`;
+  const imported = plan.what.includes("import");
+  if (plan.messages > (imported ? 1 : 2)) { // a message and the reply to it are no surprise
+    const title = `Take out the ${counted(plan.messages, "message")} that ${imported ? "this import" : "you"} added?`;
     if (!(await confirm({ title, text: "Memory that was made of them goes with them.", action: "Take them out", danger: true }))) return;
   }
   const answer = await send("POST", storyPath(story, "undo"));

@@ -10,6 +10,7 @@ import { Dialog } from "./ui.js";
 const groups = new Set();
 /** Whether the list of keys is shown. */
 export const keysShown = makeStore(false);
+addEventListener("hashchange", () => keysShown.set(false)); // Back leaves nothing behind over another screen
 const CHORD_MS = 1500; // the time for the second of two keys
 let first = "";
 let firstAt = 0;

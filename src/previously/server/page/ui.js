@@ -187,6 +187,9 @@ export function prompt(question) {
   }));
 }
 
+// Whoever goes elsewhere has not said yes.
+addEventListener("hashchange", () => { const current = asked.get(); current?.answer(current.question.line ? null : false); });
+
 /** The place where `confirm` and `prompt` show. */
 export function Questions() {
   const current = useStore(asked);

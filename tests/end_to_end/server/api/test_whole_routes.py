@@ -8,6 +8,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from previously.runtime.request_answers import RequestAnswers
 from tests.end_to_end.server.api.conftest import Api, open_api
 
 S = "/stories/ferry"
@@ -150,3 +153,51 @@ async def test_a_change_is_made_once_also_after_a_restart(tmp_path: Path) -> Non
         planned = await api.get(f"{S}/forget")
         await api.send("POST", f"{S}/forget", {"confirm": planned["confirm"]}, headers={"Idempotency-Key": "k-2"})
     assert b"Who has the key?" not in read_all(tmp_path)
+
+
+async def test_a_message_put_in_and_a_swipe_chosen_are_so_once_though_no_answer_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def forget_answer(*_: object) -> None:
+        """The server dies behind the change and before its answer is kept."""
+
+    monkeypatch.setattr(RequestAnswers, "keep", forget_answer)
+    put = "POST", f"{S}/messages/1/insert", {"role": "user", "text": "Where is she?"}
+    other = "POST", f"{S}/messages/4/swipes", {"text": "The ferry never left."}
+    chosen: tuple[str, str, dict[str, str]] = "POST", f"{S}/messages/4/swipes/0/choose", {}
+    place = tmp_path / "stories.db"
+
+    async def list_texts(api: Api) -> list[str]:
+        return [one["text"] for one in (await api.get(f"{S}/messages"))["messages"]]
+
+    async with open_api(place) as api:
+        await api.tell()
+        for at, (request, status) in enumerate(((put, 201), (other, 201), (chosen, 200))):
+            await api.send(*request, status, headers={"Idempotency-Key": f"k-{at}"})
+        await api.send("POST", f"{S}/messages/4/swipes", {"text": "It sank."}, 201)
+        before, swipes = await list_texts(api), len((await api.get(f"{S}/messages/4/swipes"))["swipes"])
+    assert before[1:2] == ["Where is she?"] and before[4:] == ["It sank."] and swipes == 3
+    async with open_api(place) as api:
+        for at, (request, status) in enumerate(((put, 201), (other, 201), (chosen, 200))):
+            await api.send(*request, status, headers={"Idempotency-Key": f"k-{at}"})
+        assert await list_texts(api) == before
+        assert len((await api.get(f"{S}/messages/4/swipes"))["swipes"]) == swipes
+
+
+async def test_only_who_runs_the_server_learns_where_backups_lie(tmp_path: Path) -> None:
+    async with open_api(tmp_path / "stories.db") as api:
+        key, _ = await api.memory.add_key("wren", owner="wren")
+        mine, _ = await api.memory.add_key("me")
+        theirs = api.memory.sharing("wren")
+        await (await theirs.story("boat")).add("user", "Ahoy.")
+        await theirs.backup(tmp_path / "of-wren.db")
+        await api.tell()
+        api.client.headers["Authorization"] = f"Bearer {mine}"
+        made = await api.send("POST", "/backups", {}, 201)
+        assert (await api.get(f"{S}/forget"))["backups"] == [made["path"]]
+        api.client.headers["Authorization"] = f"Bearer {key}"
+        planned = await api.get("/stories/boat/forget")
+        assert planned["backups"] == ["backup 1"]
+        done = await api.send("POST", "/stories/boat/forget", {"confirm": planned["confirm"]})
+        assert done["backups"] == ["backup 1"]
+        assert str(tmp_path) not in json.dumps([planned, done])

@@ -93,6 +93,7 @@ function Values({ story }) {
 const PROMPTS = {
   update: "Asks for what is new: recap, episode, threads, state, who was there, lore", chapter: "Asks for a chapter’s title and its short form when it closes",
   amend: "Asks to set a text right after a message was changed", scene: "Asks for the note of one scene", combine: "Asks to join the notes of scenes",
+  seek: "Asks how a passage that is searched for may be worded",
   ask: "Asks for the answer to a question about the story", cast: "Asks what one character knows", brief: "Asks for the brief of an agent’s work", analysis: "Asks for the librarian’s analysis of a fragment",
 };
 

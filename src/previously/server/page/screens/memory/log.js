@@ -2,7 +2,7 @@
 import { html, useState } from "../../preact.js";
 import { get, storyPath } from "../../api.js";
 import { useLoad } from "../../store.js";
-import { Button, Dialog, Empty, Loaded, When, counted } from "../../ui.js";
+import { Button, Dialog, Empty, Loaded, When } from "../../ui.js";
 import { change } from "../../actions.js";
 import { sayMaker, sayStatus } from "./history.js";
 
@@ -14,7 +14,16 @@ const KINDS = { recap: "Recap", episode: "Episode", note: "Notes", chapter: "Cha
 const sayKind = (kind) => KINDS[kind] ?? kind;
 
 /** @param {string} reason */
-const sayReason = (reason) => reason.replace(/^(\d+) tokens$/, (_, tokens) => `enough was new: ${counted(Number(tokens), "token")}`);
+const sayReason = (reason) => reason.replace(/^([\d,]+) tokens\b/, "enough was new: $1 tokens").replace(/^no room for it in the view\b/, "the model’s window was full");
+
+/** The words of a version; what somebody knows is kept as data. @param {string} kind @param {string} text */
+function readWords(kind, text) {
+  if (kind !== "cast") return text;
+  try {
+    const { summary = "", facts = [] } = JSON.parse(text);
+    return [summary, ...facts.map((/** @type {any} */ fact) => `• ${fact.text ?? fact}`)].filter(Boolean).join("\n") || "Nothing.";
+  } catch { return text; }
+}
 
 /** @param {{ story: string }} props */
 export function Log({ story }) {
@@ -36,7 +45,7 @@ function Version({ story, version, onClose }) {
   const act = (/** @type {string} */ verb) => async () => { await change(story, "POST", ["versions", version.id, verb], {}); onClose(); };
   return html`<${Dialog} title=${`${sayKind(version.kind)}, version ${version.id}`} wide onClose=${onClose}>
     <p class="faint small">Messages ${version.span[0]}–${version.span[1]} · ${version.model || sayMaker(version.made_by)} · ${sayStatus(version.status)} · ${sayReason(version.reason)}</p>
-    <${Loaded} of=${whole}>${(/** @type {any} */ data) => html`<div class="story-text" dir="auto">${data.words ?? data.text}</div>`}<//>
+    <${Loaded} of=${whole}>${(/** @type {any} */ data) => html`<div class="story-text" dir="auto">${readWords(version.kind, data.words ?? data.text)}</div>`}<//>
     <div class="actions"><${Button} kind="quiet" onClick=${act("undo")}>Take it back<//><${Button} onClick=${act("restore")}>Restore it<//></div>
   <//>`;
 }

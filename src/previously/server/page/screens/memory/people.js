@@ -2,7 +2,7 @@
 import { html, useState } from "../../preact.js";
 import { get, send, storyPath } from "../../api.js";
 import { announce, useKept, useLoad } from "../../store.js";
-import { Dialog, Empty, Loaded, Menu, Panel, Tabs, TextEditor, prompt, toast } from "../../ui.js";
+import { Button, Dialog, Empty, Loaded, Menu, Panel, Tabs, TextEditor, counted, prompt, toast } from "../../ui.js";
 import { change, undoLast } from "../../actions.js";
 import { Sources } from "./sources.js";
 
@@ -11,7 +11,7 @@ const SOURCES = { witnessed: "was there", told: "was told", hand: "by hand", giv
 
 /** @param {{ story: string }} props */
 export function People({ story }) {
-  const cast = useLoad((signal) => get(storyPath(story, "cast"), {}, signal), [story], `story:${story}`);
+  const cast = useLoad((signal) => get(storyPath(story, "cast"), { all: true }, signal), [story], `story:${story}`);
   const [way, setWay] = useKept("people", "table");
   return html`<${Loaded} of=${cast} what="Reading who knows what">${(/** @type {any} */ data) => (data.cast.length ? html`
     <${Tabs} label="Show" at=${way} onChange=${setWay} tabs=${[{ id: "table", label: "Who knows what" }, { id: "people", label: "One by one" }]} />
@@ -19,20 +19,26 @@ export function People({ story }) {
     : html`<${Empty} title="Nobody is known yet"><p>A model notes who was there and what each learnt, while it folds. You can also tell it: see Presence.</p><//>`)}<//>`;
 }
 
-/** @param {{ story: string, cast: any[] }} props */
+const MOST_ROWS = 100; // about three screens; a story of thousands of messages has many hundreds of facts
+
+/**
+ * All that is kept of everybody's knowledge: of their key facts alone, a gap would not mean that they do not know.
+ * @param {{ story: string, cast: any[] }} props
+ */
 function Matrix({ story, cast }) {
   const [wanted, setWanted] = useState("");
+  const [whole, setWhole] = useState(false);
   const [sentence, setSentence] = useState("");
   /** @type {Map<string, Map<string, any>>} */
   const facts = new Map();
   for (const person of cast) {
-    for (const fact of person.facts) {
+    for (const fact of person.all_facts) {
       const known = facts.get(fact.text) ?? new Map();
       known.set(person.name, fact);
       facts.set(fact.text, known);
     }
   }
-  const people = cast.filter((one) => one.facts.length || one.summary);
+  const people = cast.filter((one) => one.all_facts.length || one.summary);
   const rows = [...facts].filter(([text]) => !wanted || text.toLowerCase().includes(wanted.toLowerCase()));
   const newest = (/** @type {Map<string, any>} */ known) => Math.max(...[...known.values()].map((fact) => fact.since ?? -1));
   rows.sort((a, b) => newest(b[1]) - newest(a[1]));
@@ -41,12 +47,13 @@ function Matrix({ story, cast }) {
       <ul class="key legend"><li><span class="dot full" aria-hidden="true" />was there</li><li><span class="dot half" aria-hidden="true" />was told</li><li><span class="dot none" aria-hidden="true" />does not know</li></ul></div>
     <div class="scroll matrix" tabindex="0" role="region" aria-label="Who knows what"><table>
       <thead><tr><th scope="col">Fact</th>${people.map((one) => html`<th scope="col" key=${one.name} dir="auto"><span>${one.name}</span></th>`)}</tr></thead>
-      <tbody>${rows.map(([text, known]) => html`<tr key=${text}>
+      <tbody>${rows.slice(0, whole ? undefined : MOST_ROWS).map(([text, known]) => html`<tr key=${text}>
         <th scope="row" dir="auto"><button class="bare-button" title="Where does this come from?" onClick=${() => setSentence(text)}><${Fact} text=${text} /></button></th>
         ${people.map((one) => { const fact = known.get(one.name); return html`<td key=${one.name}>${fact
           ? html`<span class=${`dot ${fact.source === "told" ? "half" : "full"}`} title=${`${one.name} ${SOURCES[fact.source] ?? fact.source}, message ${fact.since}`}><span class="visually-hidden">${SOURCES[fact.source] ?? fact.source}</span></span>`
           : html`<span class="dot none"><span class="visually-hidden">does not know</span></span>`}</td>`; })}
       </tr>`)}</tbody></table></div>
+    ${!whole && rows.length > MOST_ROWS && html`<p><${Button} onClick=${() => setWhole(true)}>${`Show all ${counted(rows.length, "fact")}`}<//></p>`}
     ${sentence && html`<${Sources} story=${story} thing="" sentence=${sentence} onClose=${() => setSentence("")} />`}`;
 }
 

@@ -56,7 +56,7 @@ export function StoryMessage({ story, message, newest, busy, form, chapter, tota
     { label: "Change the speaker …", run: rename },
     { label: hidden ? "Show it to the model again" : "Hide it from the model", run: () => changeIt("POST", [hidden ? "unhide" : "hide"]) },
     { label: "Branch from here", run: branch },
-    { label: "What the model saw", run: () => go(linkTo("saw", story, { at: position })) },
+    { label: "What the model saw", run: () => go(linkTo("saw", story, { turn: position })) },
     { label: "Copy the words", run: async () => { await navigator.clipboard.writeText(message.text); toast("Copied."); } },
     { label: "Delete", danger: true, run: () => changeIt("DELETE") },
   ];

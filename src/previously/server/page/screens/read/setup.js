@@ -58,7 +58,7 @@ export function Setup({ story, setup, onClose }) {
     <form class="setup" onSubmit=${(/** @type {any} */ event) => { event.preventDefault(); save(); }}>
       ${GROUPS.map(([title, fields]) => html`<fieldset key=${title} class=${title === "Sampling" ? "small-fields" : ""}><legend>${title}</legend>${fields.map(field)}</fieldset>`)}
       <p class="error" role="alert">${error}</p>
-      <div class="actions"><${Button} kind="quiet" onClick=${onClose}>Cancel<//><${Button} kind="main" type="submit" onClick=${save}>Save<//></div>
+      <div class="actions main-actions"><${Button} kind="quiet" onClick=${onClose}>Cancel<//><${Button} kind="main" type="submit" onClick=${save}>Save<//></div>
     </form>
   <//>`;
 }

@@ -8,6 +8,28 @@ import { Button, counted, prompt, sayError, toast } from "../../ui.js";
 /** @type {Record<string, string>} */
 const KINDS = { recap: "The recap", episode: "An episode", note: "The notes", chapter: "A chapter", backbone: "The whole story in short", brief: "The brief", scene: "A scene", analysis: "The reading", cast: "What a character knows", lore: "Lore" };
 
+const MOST_CAUSES = 3; // further ones say the same in other words: a model that cannot, cannot often
+
+/**
+ * Say what failed, texts of one kind that failed for one reason in one sentence. Before the reason stands why it was due.
+ * @param {any[]} failures @returns {string[]}
+ */
+export function sayFailures(failures) {
+  /** @type {Map<string, { count: number, first: number, last: number, one: any }>} */
+  const groups = new Map();
+  for (const one of failures) {
+    const cause = one.status === "provisional" ? one.cause.replace(/^[^;]*; /, "") : one.cause;
+    const [first, last] = one.span ?? [0, 0];
+    const name = `${one.kind} ${one.status} ${cause} ${one.model}`;
+    const known = groups.get(name);
+    groups.set(name, { count: (known?.count ?? 0) + 1, first: Math.min(first, known?.first ?? first), last: Math.max(last, known?.last ?? last), one: { ...one, cause } });
+  }
+  return [...groups.values()].map(({ count, first, last, one }) => {
+    const what = `${KINDS[one.kind] ?? one.kind} of messages ${first}–${last}${count > 1 ? ` (${count} texts)` : ""}`;
+    return `${what} ${one.status === "provisional" ? "is quoted, not written:" : "was not written:"} ${one.cause}${one.model ? ` (${one.model})` : ""}`;
+  });
+}
+
 /** Begin to fold what is due; whoever shows the story's health shows how it goes on. @param {string} story @param {any} [wish] */
 export async function foldNow(story, wish = {}) {
   await send("POST", storyPath(story, "fold"), wish);
@@ -49,10 +71,12 @@ export function Health({ story, folding }) {
   }
   if (!health.data) return null;
   const { failures = [], waiting = 0, cause, notices = [] } = health.data;
+  const failed = sayFailures(failures);
   return html`${notices.map((/** @type {string} */ notice) => html`<p class="notice small" key=${notice} role="note">${notice}</p>`)}
-    ${failures.map((/** @type {any} */ one) => html`<div class="failure" key=${one.version ?? one.at} role="group" aria-label="A fold that failed">
-      <p>${KINDS[one.kind] ?? one.kind} of messages ${one.span?.[0]}–${one.span?.[1]} ${one.status === "provisional" ? "is quoted, not written:" : "was not written:"} ${one.cause}${one.model && html` <span class="faint">(${one.model})</span>`}</p>
-      <p><${Button} onClick=${() => fold({})}>Try again<//> <${Button} kind="quiet" onClick=${other}>Another model …<//></p></div>`)}
+    ${failures.length > 0 && html`<div class="failure" role="group" aria-label="A fold that failed">
+      ${failed.slice(0, MOST_CAUSES).map((line) => html`<p key=${line}>${line}</p>`)}
+      ${failed.length > MOST_CAUSES && html`<p><a href=${linkTo("memory", story, { tab: "log" })}>And ${failed.length - MOST_CAUSES} more, in the log</a></p>`}
+      <p><${Button} onClick=${() => fold({})}>Try again<//> <${Button} kind="quiet" onClick=${other}>Another model …<//></p></div>`}
     ${cause && !failures.length && html`<div class="failure" role="group" aria-label="A fold that failed"><p>The last fold failed: ${cause}</p><p><${Button} onClick=${() => fold({})}>Try again<//> <${Button} kind="quiet" onClick=${other}>Another model …<//></p></div>`}
     ${waiting > 0 && html`<p class="small"><a href=${linkTo("memory", story, { tab: "review" })}>${counted(waiting, "text waits", "texts wait")} for your approval</a></p>`}`;
 }

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "../../preact.js";
 import { get, send, storyPath } from "../../api.js";
 import { announce } from "../../store.js";
-import { Button, Dialog, Loading, counted, toast } from "../../ui.js";
+import { Button, Dialog, Loading, counted, emphasise, toast } from "../../ui.js";
 import { go, linkTo } from "../../router.js";
 import { STORY_SCREENS } from "../../screens.js";
 
@@ -89,11 +89,11 @@ function Preview({ file, onClose }) {
       ${one.exists && html`<p role="alert">${one.whole ? html`<b>A story of this name is here already.</b> If it is this one, nothing is changed. If it is another, give this one another name.`
     : html`<b>This story is here already.</b> It is brought up to date: ${one.added ?? 0} new, ${one.updated ?? 0} changed, ${one.removed ?? 0} gone, ${one.unchanged ?? 0} as they are.`}</p>`}
       ${[...(one.first ?? []), ...(one.messages > (one.first ?? []).length + (one.last ?? []).length && !one.whole ? [null] : []), ...(one.last ?? [])].map((message, index) => (message === null ? html`<p class="faint small" key="gap">…</p>`
-        : html`<div class="source" key=${index}><b class="small" dir="auto">${message.speaker || message.role}</b><div class="story-text" dir="auto">${message.text.length > 300 ? `${message.text.slice(0, 300)} …` : message.text}</div></div>`))}
+        : html`<div class="source" key=${index}><b class="small" dir="auto">${message.speaker || message.role}</b><div class="story-text" dir="auto">${emphasise(message.text.length > 300 ? `${message.text.slice(0, 300)} …` : message.text)}</div></div>`))}
     </section>`)}
     ${!error && books.map((/** @type {any} */ one) => html`<p key=${one.book}>${one.status === "updated" ? "A book of lore that is here already. It takes the place of the one that is kept" : "A book of lore, no chat"}: <b dir="auto">${one.book}</b>, ${counted(one.entries, "entry", "entries")}.</p>`)}
     ${!error && books.length > 0 && stories.length > 0 && html`<label class="field"><span>Attach it to a story</span><select value=${goal} onChange=${(/** @type {any} */ event) => setGoal(event.target.value)}>
       <option value="">no story: only keep it</option>${stories.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>`}
-    <div class="actions"><${Button} kind="quiet" onClick=${letGo}>Cancel<//><${Button} kind="main" disabled=${!preview || Boolean(error) || (preview.stories.length === 1 && !name.trim())} onClick=${keep}>Import<//></div>
+    <div class="actions main-actions"><${Button} kind="quiet" onClick=${letGo}>Cancel<//><${Button} kind="main" disabled=${!preview || Boolean(error) || (preview.stories.length === 1 && !name.trim())} onClick=${keep}>Import<//></div>
   <//>`;
 }
