@@ -159,7 +159,7 @@ class Searches:
         `pick.reason` says why.
 
         >>> from previously import BlockingMemory, ScriptedModel
-        >>> with BlockingMemory(":memory:", model=ScriptedModel("The last slate is on.", "2")) as memory:
+        >>> with BlockingMemory(":memory:", model=ScriptedModel(["The last slate is on.", "2"])) as memory:
         ...     story = memory.story("ferry")
         ...     for text in ("The roof leaks.", "The last slate is on.", "Good night, Wren."):
         ...         _ = story.add("user", text, name="Odalys")
