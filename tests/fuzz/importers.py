@@ -183,8 +183,8 @@ def _read_errata(given: FuzzInput) -> None:
     """Read a folder whose files are anything, each a line of the input."""
     folder = given.folder / "story"
     if not folder.is_dir():
-        for name in ERRATA_FILES:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        for its_name in ERRATA_FILES:
+            (folder / its_name).parent.mkdir(parents=True, exist_ok=True)
     for name, line in zip_longest(ERRATA_FILES, given.content.split(b"\n")[: len(ERRATA_FILES)], fillvalue=b"{}"):
         (folder / str(name)).write_bytes(bytes(line))
     _check_source(read_story(folder), given.chance)
