@@ -179,8 +179,7 @@ class QuestionFold(FoldDefaults):
 
     __slots__ = ()
 
-    kind: ClassVar[Kind] = Kind.RECAP
-    """Of no use: no version becomes of an answer."""
+    kind: ClassVar[Kind] = Kind.QUESTION
     most_parts: ClassVar[int] = 1
     delta: ClassVar[tuple[Message, ...]] = ()
     so_far: ClassVar[str] = ""

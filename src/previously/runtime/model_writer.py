@@ -173,7 +173,9 @@ class ModelWriter:
                 asked, runs = smaller
                 continue
             if answer.accepted is None:
-                if answer.fault is Blame.MODEL or (answer.fault is Blame.ANSWER and not asked.again):
+                # A model that cannot answer a person's question may still write memory, so folds go on.
+                unable = answer.fault is Blame.ANSWER and not asked.again and asked.kind is not Kind.QUESTION
+                if answer.fault is Blame.MODEL or unable:
                     self._breaker = note_failure(self._breaker, self._clock())
                 given_up = asked.again and answer.fault is Blame.ANSWER
                 return await self._without(asked, answer.reason, tuple(attempts), spent=cost, for_good=given_up)

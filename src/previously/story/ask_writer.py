@@ -12,7 +12,7 @@ from uuid import uuid4
 from previously.core.errors import StoreProblem
 from previously.core.marks import STORY_SCOPE
 from previously.core.path import Span
-from previously.core.versions import Kind, NewVersion, Status
+from previously.core.versions import NewVersion, Status
 from previously.folds.fold import Fold
 from previously.runtime.answer_cache import AnswerSource
 from previously.runtime.clock import time_at
@@ -33,7 +33,7 @@ async def ask_writer(
     def write(tables: Tables) -> None:
         last = max(0, tables.snapshot(access.key).messages - 1)
         paid = NewVersion(
-            kind=Kind.QUESTION,
+            kind=fold.kind,
             scope=STORY_SCOPE,
             span=Span(0, last),
             key=uuid4().bytes,  # it is no fold of these messages, and no other call is the same one

@@ -136,6 +136,18 @@ def test_an_unreachable_model_never_stops_memory_and_is_left_alone(tmp_path: Pat
     assert len(model.requests) == 3 * MAX_CALLS, "after three failed folds the breaker opens"
 
 
+def test_a_model_that_cannot_help_to_search_still_folds(tmp_path: Path) -> None:
+    def answer_folds(request: ModelRequest) -> str:
+        return plain(request) if is_update(request) else ""
+
+    with BlockingMemory(tmp_path / "s.db", settings=RULES, model=ScriptedModel(answer_folds)) as memory:
+        story = memory.story("tale")
+        tell(story, 20)
+        for number in range(4):
+            assert story.search_with_model(f"Who carried parcel {number}?").words.reason
+        assert [fold.made_by for fold in story.fold(once=True).made if fold.kind is Kind.RECAP] == ["model"]
+
+
 def test_provisional_memory_is_made_anew_when_the_model_answers(tmp_path: Path) -> None:
     place = tmp_path / "s.db"
     with BlockingMemory(place, settings=RULES, model=ScriptedModel(lambda _: DOWN)) as memory:
