@@ -91,6 +91,9 @@ class _Window:
     def look(self) -> str:
         """Return the next character that is no white space; none at the end."""
         while True:
+            mark = self._text[self._at : self._at + 1]
+            if mark > " ":  # as nearly always: what is white space in JSON is no more than a space
+                return mark
             self._at = _skip_space(self._text, self._at)
             if self._at < len(self._text) or not self._read_on():
                 return self._text[self._at : self._at + 1]
@@ -140,6 +143,8 @@ class _Window:
 
 
 def _skip_space(text: str, at: int) -> int:
+    if text[at : at + 1] > " ":
+        return at
     found = _SPACE.match(text, at)
     assert found is not None, "it may be empty"
     return found.end()
