@@ -148,7 +148,9 @@ def _open_files(document: Document) -> Iterator[Iterator[bytes]]:
 
 
 def _split_file(chunks: Iterator[bytes]) -> Iterator[Any]:
-    for name, value in split_document(chunks, ["conversations"]):
+    for name, value in split_document(chunks, None):
+        if value is ITEMS and name not in ("", "conversations"):
+            raise UnevenList  # a document of another kind, most likely: its list is not to be held
         if name in ("", "conversations") and value is not ITEMS:
             yield value
 

@@ -115,6 +115,9 @@ _NO_MESSAGES = "{}: there are no messages in the file."
 LARGE = 8_000_000
 """Bytes from which on a file of lines is not held in memory: parsed it takes about six times as much."""
 
+PACKED = 20
+"""Bytes of text that one byte of an archive stands for, at most: a large file may be packed into a small one."""
+
 _STREAMS: Mapping[FileReader, Callable[[Document, Path], StorySource | None]] = {
     request_files.read_jsonl: request_files.stream_jsonl,
     sillytavern.read: sillytavern.stream,
@@ -127,13 +130,23 @@ _STREAMS: Mapping[FileReader, Callable[[Document, Path], StorySource | None]] = 
 def open_story(path: Path, format: str | None = None, *, user: str | None = None) -> StorySource:
     """Return what `read_story` does; of a large file, where that can be, with its messages in `stream` or its
     conversations in `stories`, to be read as they are asked for."""
-    if path.is_file() and path.stat().st_size >= LARGE and (format is None or format in FORMATS):
+    if _is_large(path) and (format is None or format in FORMATS):
         source = _stream_lines(path, format, user) or _stream_export(path, format) or _stream_request(path, format)
         if source is not None:
             if source.stream and next(iter(source.stream), None) is None:
                 raise BadInput(_NO_MESSAGES.format(shown(str(path))))
             return source if source.format in _STORIES else complete_source(source)
     return read_story(path, format, user=user)
+
+
+def _is_large(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    size = path.stat().st_size
+    if LARGE // PACKED <= size < LARGE:
+        with open_document(path) as document:
+            return document.begins(ZIP)
+    return size >= LARGE
 
 
 def _stream_lines(path: Path, format: str | None, user: str | None) -> StorySource | None:

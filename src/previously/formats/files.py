@@ -193,8 +193,9 @@ class Document:
         return self._start[-1]
 
     def chunks(self, size: int) -> Iterator[bytes]:
-        """Yield the bytes of the file, so many at a time."""
-        yield from self._start
+        """Yield the bytes of the file, so many at a time; none of them is held."""
+        while self._start:
+            yield self._start.pop(0)
         while data := self._handle.read(size):
             yield data
 

@@ -27,9 +27,10 @@ class _Items:
 ITEMS = _Items()
 
 
-def split_document(chunks: Iterator[bytes], lists: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of the object that these bytes are, each whole; but a list in a field of one of these names as
-    `ITEMS`, and then each of its values under that name. The values of a list that is no field have no name.
+def split_document(chunks: Iterator[bytes], lists: Collection[str] | None) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of the object that these bytes are, each whole; but a list in a field of one of these names, or
+    of any (None), as `ITEMS`, and then each of its values under that name. The values of a list that is no field have
+    no name.
     `UnevenList` where the bytes are anything else, or there are two fields of such a name."""
     window = _Window(chunks)
     mark = window.take()
@@ -55,7 +56,7 @@ def _split_list(window: _Window) -> Iterator[Any]:
         goes_on = window.goes_on("]")
 
 
-def _split_object(window: _Window, lists: Collection[str]) -> Iterator[tuple[str, Any]]:
+def _split_object(window: _Window, lists: Collection[str] | None) -> Iterator[tuple[str, Any]]:
     if window.look() == "}":
         window.take()
         return
@@ -65,9 +66,10 @@ def _split_object(window: _Window, lists: Collection[str]) -> Iterator[tuple[str
         name = window.parse()
         if not isinstance(name, str) or window.take() != ":" or name in seen:
             raise UnevenList
-        if name in lists:
+        is_split = lists is None or name in lists
+        if is_split:
             seen.add(name)
-        if name in lists and window.look() == "[":
+        if is_split and window.look() == "[":
             window.take()
             yield name, ITEMS
             for value in _split_list(window):
@@ -89,6 +91,9 @@ class _Window:
     def look(self) -> str:
         """Return the next character that is no white space; none at the end."""
         while True:
+            mark = self._text[self._at : self._at + 1]
+            if mark > " ":  # as nearly always: what is white space in JSON is no more than a space
+                return mark
             self._at = _skip_space(self._text, self._at)
             if self._at < len(self._text) or not self._read_on():
                 return self._text[self._at : self._at + 1]
@@ -138,6 +143,8 @@ class _Window:
 
 
 def _skip_space(text: str, at: int) -> int:
+    if text[at : at + 1] > " ":
+        return at
     found = _SPACE.match(text, at)
     assert found is not None, "it may be empty"
     return found.end()

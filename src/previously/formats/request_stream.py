@@ -19,6 +19,9 @@ from previously.formats.json_array import CHUNK, ITEMS, UnevenList, split_docume
 from previously.formats.log_stream import CallLedger, CallWindow, TangledLog
 from previously.formats.request_files import RequestFormat, RequestParts, clean_header, is_anthropic, is_responses
 
+_TELLING = {"anthropic": is_anthropic, "responses": is_responses}
+"""Formats that are known by their items."""
+
 _LISTS = ("messages", "input", "output")
 
 _PLAIN = frozenset(["role", "content", "name"])
@@ -97,11 +100,9 @@ class _Look:
         if not isinstance(item, dict) or (type(item.get("content")) is str and _has_only_words(item)):
             return False
         self.is_plain = self.is_plain and _has_only_words(item)
-        tells = {"anthropic"} if is_anthropic([item]) else set()
-        tells |= {"responses"} if is_responses([item]) else set()
-        is_new = not tells <= known
-        known |= tells
-        return is_new
+        new = {name for name, tells in _TELLING.items() if name not in known and tells([item])}
+        known |= new
+        return bool(new)
 
     @property
     def sample(self) -> Any:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from previously.core.errors import BadInput
 from previously.formats import chat_exports, detect_format, log_stream, open_story, read_story, request_stream
 from previously.formats.files import StorySource
+from previously.formats.json_array import UnevenList
 from tests.effort import cases
 from tests.property.formats.test_damaged_transcripts import ANYTHING, places
 
@@ -219,3 +220,19 @@ def test_an_archive_that_is_cut_off_is_refused(folder: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(BadInput, match="cannot be read"):
         open_story(path)
+
+
+def test_a_document_of_another_kind_is_left_where_its_list_begins() -> None:
+    chunks = iter([b'{"messages": [{"role": "user"}', b', {"role": "user"}', b"]}"])
+    with pytest.raises(UnevenList):
+        list(chat_exports._split_file(chunks))
+    assert list(chunks) == [b', {"role": "user"}', b"]}"]
+
+
+def test_an_archive_is_large_by_what_it_may_unpack_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        conversations = [make_conversation(number, ["Hello."] * 40) for number in range(40)]
+        archive.writestr("conversations.json", json.dumps(conversations))
+    monkeypatch.setattr(detect_format, "LARGE", 2 * path.stat().st_size)
+    assert open_story(path).stories is not None

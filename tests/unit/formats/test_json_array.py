@@ -27,7 +27,7 @@ def cut(data: bytes, size: int) -> Iterator[bytes]:
 
 def split_values(data: bytes, size: int) -> list[Any]:
     """The values of a list."""
-    pairs = list(split_document(cut(data, size)))
+    pairs = list(split_document(cut(data, size), ()))
     if pairs[:1] != [("", ITEMS)]:
         raise UnevenList
     return [value for _, value in pairs[1:]]
