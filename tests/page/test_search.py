@@ -71,14 +71,14 @@ def test_a_model_helps_with_a_search_only_when_it_is_let(page: Page, mill: Serve
     expect(found.locator(".hit").first).to_contain_text("The roof leaks.")
     expect(found.get_by_text("picked")).to_have_count(0)
     switch = found.get_by_role("switch", name="Let my model help")
-    expect(found).to_contain_text("Two calls: scripted says how the answer may be worded")
+    expect(found).to_contain_text("It makes two calls: it says how the answer may be worded")
     assert helper.calls == 0
     switch.check()
-    expect(found).to_contain_text("scripted looks for what helps …")
+    expect(found).to_contain_text("Your model looks for what helps …")
     helper.may_answer.set()
     expect(found.locator(".hit").first).to_contain_text(SLATE)
     expect(found.locator(".hit", has_text="picked")).to_have_count(1)
-    expect(found).to_contain_text(f"Looked for too: “{SLATE}”. It picked 1 of 3 passages; they come first.")
+    expect(found).to_contain_text("Looked for too: “The last slate is on”. It picked 1 of 3 passages, shown first.")
     assert helper.calls == 2
     found.locator(".hit").first.click()
     expect(page.locator(".message.marked")).to_contain_text(SLATE)

@@ -11,8 +11,8 @@ export function SearchResults({ story, words, onChoose, onClose }) {
   const found = useLoad((signal) => get(storyPath(story, "search"), { q: words, top: 20, with_model: helped || undefined }, signal), [story, words, helped]);
   return html`<${Dialog} title=${sayTitle(words, found.data?.hits)} wide onClose=${onClose}>
     ${model && html`<label class="model-help"><input type="checkbox" role="switch" checked=${helped} aria-describedby="model-help-cost" onChange=${(/** @type {any} */ event) => setHelped(event.target.checked)} />
-      <span>Let my model help <span class="faint small" id="model-help-cost">Two calls: ${model} says how the answer may be worded, and picks the passages that help.</span></span></label>`}
-    <${Loaded} of=${found} what=${helped ? `${model} looks for what helps` : "Searching"}>${(/** @type {any} */ data) => html`
+      <span>Let my model help <span class="faint small" id="model-help-cost">It makes two calls: it says how the answer may be worded, and picks the passages that help.</span></span></label>`}
+    <${Loaded} of=${found} what=${helped ? "Your model looks for what helps" : "Searching"}>${(/** @type {any} */ data) => html`
       ${data.pick && html`<p role="status">${sayHelp(data)}</p>`}
       ${data.hits.length > 0 ? html`<p class=${isOnlyAlike(data.hits) ? "" : "faint"} role="status">${sayFound(data.hits)}</p>` : html`<p class="faint">Other words may help: search looks for words, and for what they mean where that is set up.</p>`}
       <ol class="bare hits">${data.hits.map((/** @type {any} */ hit) => html`<li key=${`${hit.from_story ?? ""}/${hit.position}`}>
@@ -32,6 +32,6 @@ function sayTitle(words, hits) {
 function sayHelp({ words, pick }) {
   const end = (/** @type {string} */ reason) => `${reason.replace(/\.$/, "")}.`;
   if (words.reason && words.reason === pick.reason) return `Your model could not help, so this is the search alone: ${end(words.reason)}`;
-  const sought = words.reason ? `Your model gave no other words: ${end(words.reason)}` : `Looked for too: ${words.lines.map((/** @type {string} */ line) => `“${line}”`).join(", ")}.`;
-  return `${sought} ${pick.reason ? `It picked none of the passages: ${end(pick.reason)}` : `It picked ${pick.picked} of ${pick.offered} passages; they come first.`}`;
+  const sought = words.reason ? `Your model gave no other words: ${end(words.reason)}` : `Looked for too: ${words.lines.map((/** @type {string} */ line) => `“${line.replace(/\.$/, "")}”`).join(", ")}.`;
+  return `${sought} ${pick.reason ? `It picked none of the passages: ${end(pick.reason)}` : `It picked ${pick.picked} of ${pick.offered} passages, shown first.`}`;
 }
