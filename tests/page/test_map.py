@@ -229,3 +229,17 @@ def test_the_map_is_for_everybody(person: Person) -> None:
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             assert list_findings(page) == [], f"{width} {scheme}"
+
+
+def test_labels_can_be_read_on_a_phone_however_close_one_looks(page: Page, reader: Served) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{reader.url}#/story/{quote(SAMPLE)}/map")
+    label = page.locator(".map .row-name").first
+    closer = page.get_by_role("button", name="Look closer")
+    expect(label).to_be_visible()
+    while True:
+        pixels = label.evaluate("(label) => label.getScreenCTM().a * parseFloat(getComputedStyle(label).fontSize)")
+        assert pixels >= 12
+        if closer.is_disabled():
+            break
+        closer.click()

@@ -51,7 +51,7 @@ def look(_: Page) -> None:
     [
         ("stories", "", (900, 520), "light", look), ("memory", f"{STORY}/memory", (1000, 640), "light", show_source),
         ("lore", f"{STORY}/memory?tab=lore", (1000, 640), "light", try_sentence),
-        ("people", f"{STORY}/memory?tab=people", (1240, 760), "light", look),
+        ("people", f"{STORY}/memory?tab=people", (1280, 760), "light", look),
         ("saw", f"{STORY}/saw", (1000, 640), "light", look),
         ("read", f"{STORY}/read?at=81", (1000, 640), "light", look),
         ("map", f"{STORY}/map", (1240, 820), "light", choose_chapter),

@@ -37,7 +37,7 @@ def test_search_goes_over_all_stories(page: Page, reader: Served) -> None:
     expect(hit).to_contain_text(SAMPLE)
     expect(hit.locator("mark").first).to_contain_text("barometer")
     page.get_by_label("Search in all stories").fill("zzyzxq")
-    expect(page.get_by_role("status").first).to_contain_text("No message says this in these words.")
+    expect(page.get_by_role("status").first).to_contain_text("No message has these words.")
 
 
 def test_a_story_is_renamed_and_named_back(page: Page, served: Served) -> None:

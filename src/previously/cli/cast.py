@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,13 +43,13 @@ def list_cast(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None
         console.print(output.from_model(story, NOBODY), soft_wrap=True)
         return
     for one in items:
-        facts = output.count_nouns(len(one.knowledge.facts), "fact")
+        facts = output.count_nouns(len(one.facts), "fact")
         console.print(output.one_line(f"{one.name} ({facts}{', stale' if one.stale else ''})"), style="bold")
         if one.knowledge.summary:
             console.print(output.printable(one.knowledge.summary))
         for fact in one.knowledge.facts[:FEW_FACTS]:
             console.print(output.one_line(f"- {fact.text}"), soft_wrap=True)
-        if len(one.knowledge.facts) > FEW_FACTS:
+        if len(one.facts) > FEW_FACTS:
             console.print(
                 f"  All of it: `previously cast show {output.as_typed(story)} {output.as_typed(one.name)}`.",
                 soft_wrap=True,
@@ -185,7 +186,7 @@ def _find_item(story: BlockingStory, character: str) -> CastItem:
     listed = [one.name for one in story.cast()]
     try:
         item: CastItem = story.find_listed(Thing(ThingKind.CAST, character))
-        return item
+        return replace(item, knowledge=replace(item.knowledge, facts=item.facts))  # not only the key facts
     except BadInput as error:
         if "could mean" in str(error):
             raise

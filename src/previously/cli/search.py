@@ -64,8 +64,8 @@ def search(
         _say_help(found)
     if not hits:
         console.print("Nothing was found." if tokens is None else "Nothing was found that fits the budget.")
-    elif all(hit.only_alike for hit in hits):
-        console.print("No message says this in these words. Nearest in meaning:\n")
+    elif all(hit.only_alike and not hit.picked for hit in hits):
+        console.print("No message has these words. Nearest in meaning:\n")
     for hit in hits:
         when = f", {hit.at}" if hit.at else ""
         hidden = ", hidden" if hit.hidden else ""

@@ -22,6 +22,8 @@ class TreeNode:
     text: str = ""
     """The words that it begins with."""
     role: str = ""
+    entry: int = 0
+    """The entry that stands there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,15 @@ class TreeStretch:
     """The first node of the stretch that it follows; None for the beginning."""
     swipe: int | None
     """Its number among the ways that the story went there with a message of the same role; None if there was no such
-    choice: what stood there before a message was put in or taken out is no other form of its neighbour."""
+    choice: what stood there before a message was put in or taken out is no other form of its neighbour, and what was
+    deleted is none of what was written there next."""
 
 
-def find_stretches(nodes: Iterable[TreeNode], ends: Collection[int] = ()) -> list[TreeStretch]:
+def find_stretches(
+    nodes: Iterable[TreeNode], ends: Collection[int] = (), no_swipes: Collection[int] = ()
+) -> list[TreeStretch]:
     """Return all stretches, each behind the one that it follows. `ends` are nodes at which a stretch ends in any case:
-    those of branches."""
+    those of branches. `no_swipes` are nodes that are no form of what stands beside them."""
     below: dict[int, list[TreeNode]] = {}
     for node in nodes:
         below.setdefault(node.parent, []).append(node)
@@ -50,10 +55,11 @@ def find_stretches(nodes: Iterable[TreeNode], ends: Collection[int] = ()) -> lis
 
     def add_ways(parent: int, under: int | None) -> None:
         ways = below.get(parent, [])
-        same = {way.role: [other.id for other in ways if other.role == way.role] for way in ways}
+        forms = [way for way in ways if way.id not in no_swipes]
+        same = {way.role: [other.id for other in forms if other.role == way.role] for way in ways}
         for way in reversed(ways):
             swipes = same[way.role]
-            waiting.append((way, under, swipes.index(way.id) if len(swipes) > 1 else None))
+            waiting.append((way, under, swipes.index(way.id) if len(swipes) > 1 and way.id in swipes else None))
 
     add_ways(0, None)
     while waiting:

@@ -144,7 +144,14 @@ def add_path_deed(
         add_deed(tables, key, deed, min(position, snapshot.messages - 1), seen=seen, branch=branch)
 
 
-def list_deletions(tables: Tables, key: StoryKey, branch: str) -> list[tuple[int, int]]:
+def find_deleted(tables: Tables, key: StoryKey) -> frozenset[int]:
+    """Return the entries that somebody took out of a story, on any branch: each is no swipe of what is written in its
+    place."""
+    moves = [move for branch in tables.stories.branches(key) for move in _list_deletions(tables, key, branch.name)]
+    return tables.reader.find_deleted(key, moves) if moves else frozenset()
+
+
+def _list_deletions(tables: Tables, key: StoryKey, branch: str) -> list[tuple[int, int]]:
     """Return the moves of a branch's head by which messages may have been taken out: deletions and imports."""
     row, moves = tables.branch(key, branch), list[tuple[int, int]]()
     for mark in tables.snapshot(key, branch).marks({MarkKind.DEED}):

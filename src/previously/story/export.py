@@ -21,7 +21,7 @@ from previously.lore.threads import ThreadStatus
 from previously.runtime.story_moment import StoryMoment
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
-from previously.story.deeds import list_deletions
+from previously.story.deeds import find_deleted
 from previously.story.directory_content import read_content
 from previously.story.lore_edits import LoreEdits
 from previously.story.memory_texts import MemoryTexts
@@ -113,8 +113,7 @@ class StoryExport:
             snapshots = [tables.snapshot(key, name) for name in sorted(names, key=lambda name: name != active)]
             paths = {snapshot.branch: snapshot.path(0, snapshot.messages - 1) for snapshot in snapshots}
             told = {item.entry.id: item.entry for path in paths.values() for item in path}
-            deletions = [move for name in paths for move in list_deletions(tables, key, name)]
-            beside = tables.reader.beside(key, told.values(), deletions)
+            beside = tables.reader.beside(key, told.values(), find_deleted(tables, key))
             return [
                 ("" if name == active else name, [_line(item, beside, told) for item in path])
                 for name, path in paths.items()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from previously.core.align import Alignment, align, choose_swipes
 from previously.core.deed import Deed, DeedKind
@@ -29,6 +29,9 @@ from previously.story.file_branches import make_branch
 from previously.story.file_header import keep_file_header
 from previously.story.json_shapes import make_etag
 from previously.story.presence import PresenceEdits
+from previously.story.swipes import SwipeReader
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,21 +256,21 @@ class Transcript:
         return await self._change(-1, put_another, DeedKind.REPLIED if undoable else None, receipt=idempotency_key)
 
     async def swipes(self, position: int = -1) -> list[Entry]:
-        """Return every message of its role that ever stood at that place after the same messages, the oldest first."""
-        siblings = await self._access.read(lambda moment: _list_siblings(moment.snapshot, position)[1])
-        return [item.entry for item in siblings]
+        """Return every message of its role that ever stood at that place after the same messages, the oldest first.
+        One that was deleted is no swipe of the one that was written in its place."""
+        return [item.entry for item in await self._read_swipes(lambda reader: reader.list_at(position)[1])]
 
     async def choose(self, swipe: int, position: int = -1, *, idempotency_key: str | None = None) -> BranchInfo:
         """Put the swipe with that number (see `swipes`) on the path. `idempotency_key` as for `add`."""
 
-        def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
-            item, siblings = _list_siblings(snapshot, position)
+        def read(reader: SwipeReader) -> tuple[BranchInfo, Splice]:
+            item, siblings = reader.list_at(position)
             if not 0 <= swipe < len(siblings):
                 last = len(siblings) - 1
                 raise BadInput(f"There is no swipe {swipe}; position {item.position} has swipes 0 to {last}.")
-            return _describe(snapshot), Splice(item.position, 1, (Reuse(siblings[swipe].entry.id),))
+            return _describe(reader.snapshot), Splice(item.position, 1, (Reuse(siblings[swipe].entry.id),))
 
-        branch, splice = await self._access.read(lambda moment: read(moment.snapshot))
+        branch, splice = await self._read_swipes(read)
         return await self._apply(branch, [splice], DeedKind.CHOSE, idempotency_key)
 
     async def branch(self, name: str, at: int | None = None) -> BranchInfo:
@@ -335,15 +338,11 @@ class Transcript:
 
     async def count_swipes(self, first: int, last: int) -> dict[int, tuple[int, int]]:
         """Return, for each position from first to last, which swipe is chosen and how many there are."""
+        return await self._read_swipes(lambda reader: reader.count(first, last))
 
-        def read(snapshot: Snapshot) -> dict[int, tuple[int, int]]:
-            counts = {}
-            for item in snapshot.path(first, last):
-                swipes = [sibling.entry.id for sibling in _list_swipes(snapshot, item)]
-                counts[item.position] = swipes.index(item.entry.id), len(swipes)
-            return counts
-
-        return await self._access.read(lambda moment: read(moment.snapshot))
+    async def _read_swipes(self, work: Callable[[SwipeReader], T]) -> T:
+        key = self._access.key
+        return await self._access.store.read(key.owner, lambda tables: work(SwipeReader(tables, key)))
 
     async def messages(self, first: int = 0, last: int = -1) -> list[OnPath]:
         """Return what stands at positions first to last of the active path, both included.
@@ -486,14 +485,3 @@ def _check_head(snapshot: Snapshot, expected: int | None) -> None:
 def _find_item(snapshot: Snapshot, position: int) -> OnPath:
     place = find_position(snapshot.messages, position)
     return read_run(snapshot, place, place)[0]
-
-
-def _list_siblings(snapshot: Snapshot, position: int) -> tuple[OnPath, list[OnPath]]:
-    item = _find_item(snapshot, position)
-    return item, _list_swipes(snapshot, item)
-
-
-def _list_swipes(snapshot: Snapshot, item: OnPath) -> list[OnPath]:
-    """Return the forms of a message, the oldest first. What another role said there stood before it, or behind it,
-    until one was taken out or put in."""
-    return [other for other in snapshot.siblings(item.position) if other.entry.message.role is item.entry.message.role]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from previously.core.tree import find_stretches
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
+from previously.story.swipes import find_no_swipes
 
 WORDS = 160
 """Characters of the words that a way begins with: one line on a wide screen."""
@@ -58,7 +59,8 @@ class StoryTree:
         branches = tables.stories.branches(key)
         nodes = tables.reader.tree(key, WORDS)
         snapshot = tables.snapshot(key)
-        stretches = find_stretches(nodes, {branch.head for branch in branches})
+        ends = {branch.head for branch in branches}
+        stretches = find_stretches(nodes, ends, find_no_swipes(tables, key, snapshot.head, nodes))
         chosen = {
             stretch.first.parent: stretch.first.role
             for stretch in stretches

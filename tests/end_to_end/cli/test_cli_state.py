@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from previously.blocking import BlockingMemory
+from previously.core.cast import MOST_FACTS
 from previously.core.digests import span_key
 from previously.core.marks import SPAN_SCOPE
 from previously.core.messages import Draft, message
 from previously.core.model_io import ModelRequest
-from previously.core.note import Note, WishItem, render_note
+from previously.core.note import Aspect, Note, StateItem, WishItem, render_note
 from previously.core.path import Span
 from previously.core.versions import Kind, NewVersion, Status
 from previously.testing.model import ScriptedModel
@@ -266,6 +267,23 @@ def test_what_each_character_knows(told: Cli) -> None:
     assert [one["name"] for one in shown(told)["cast"]] == ["Bram", "Maya"]
 
 
+def test_show_tells_all_facts_and_not_only_the_key_facts(cli: Cli) -> None:
+    many = 2 * MOST_FACTS
+    with BlockingMemory(cli.db) as memory:
+        story = memory.story("tale")
+        for number in range(many):
+            story.add("assistant", f"Crate {number} is in the mill.", name=("Bram", "Maya")[number % 2])
+    state = tuple(StateItem(f"Crate {number}", Aspect.PLACE, "the mill", number) for number in range(many))
+    keep_note(cli, 0, many - 1, Note(state=state))
+    listed = {one["name"]: one for one in cli("cast", "list", "tale", "--json").json["cast"]}
+    assert len(listed["Bram"]["facts"]) == MOST_FACTS, "a list has the key facts"
+    assert f"Bram ({many} facts)" in cli("cast", "list", "tale").out
+    facts = [fact["text"] for fact in cli("cast", "show", "tale", "Bram", "--json").json["facts"]]
+    assert sorted(facts) == sorted(f"Crate {number} / place: the mill" for number in range(many))
+    people = cli("cast", "show", "tale", "Bram").out
+    assert [fact for fact in facts if fact not in people] == []
+
+
 def test_who_knows(told: Cli) -> None:
     found = told("who-knows", "tale", "brass", "KEY", "--json").json
     assert found["query"] == "brass KEY"
@@ -307,7 +325,7 @@ def test_presence_is_shown_by_stretch_and_corrected(told: Cli) -> None:
     assert "Taken back for message 2." in told("presence", "tale", "--unset", "2").err
     assert told("undo", "tale").out
     assert "is no stretch" in told.fails(2, "presence", "tale", "--set", "first")
-    assert "comes after" in told.fails(2, "presence", "tale", "--set", "3-1")
+    assert "ends before it begins" in told.fails(2, "presence", "tale", "--set", "3-1")
     assert "no message at position 999" in told.fails(2, "presence", "tale", "--set", "0-999", "Bram")
     assert "give those with --set" in told.fails(2, "presence", "tale", "Bram")
     assert "Either everybody" in told.fails(2, "presence", "tale", "--set", "1", "Bram", "--everybody")

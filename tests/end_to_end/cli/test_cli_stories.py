@@ -101,7 +101,7 @@ def test_doctor_reports_a_bad_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_search_says_where_nothing_is_said_in_these_words(cli: Cli) -> None:
     cli.tell("tale", 20)
-    assert "No message says this in these words" in cli("search", "tale", "zzqxv").out
+    assert "No message has these words" in cli("search", "tale", "zzqxv").out
     assert "No message says this" not in cli("search", "tale", "Orla").out
 
 

@@ -361,3 +361,34 @@ def test_what_was_taken_out_is_no_swipe_of_what_followed_it() -> None:
         assert ways == {"Line 2.": None, "Line 3.": 0, "Line 3, again.": 1}
         story.choose(0, 2)
         assert story.messages()[-1].entry.message.text == "Line 3."
+
+
+def test_what_was_deleted_is_no_swipe_of_what_is_written_there_next() -> None:
+    """In prose all passages have one role, so the role does not tell them apart."""
+    with BlockingMemory(":memory:") as memory:
+        story = memory.story("novel")
+        for text in ("It rained.", "They left."):
+            story.add("assistant", text)
+        story.delete(1)
+        story.add("assistant", "They stayed.")
+        assert story.count_swipes(0, 1) == {0: (0, 1), 1: (0, 1)}
+        assert [swipe.message.text for swipe in story.swipes()] == ["They stayed."]
+        with pytest.raises(BadInput, match="no swipe 1"):
+            story.choose(1)
+        story.regenerate("They slept.")
+        assert story.count_swipes(1, 1) == {1: (1, 2)}
+        ways = {way.text: way.swipe for way in story.tree() if way.first == 1}
+        assert ways == {"They left.": None, "They stayed.": 0, "They slept.": 1}
+        story.choose(0)
+        assert story.messages()[-1].entry.message.text == "They stayed."
+
+
+def test_a_deletion_that_is_undone_leaves_a_message_among_its_swipes() -> None:
+    with BlockingMemory(":memory:") as memory:
+        story = memory.story("novel")
+        story.add("assistant", "They left.")
+        story.regenerate("They stayed.")
+        story.delete(0)
+        story.undo()
+        assert [swipe.message.text for swipe in story.swipes()] == ["They left.", "They stayed."]
+        assert [way.swipe for way in story.tree()] == [0, 1]

@@ -12,8 +12,10 @@ export { WordDiff } from "./diff.js";
 export const counted = (count, noun, plural) =>
   `${count.toLocaleString("en")} ${count === 1 ? noun : plural ?? `${noun}s`}`;
 
+/** Tell whether no message has a word of what was searched for, and nobody picked one. @param {any[]} hits */
+export const isOnlyAlike = (hits) => hits.length > 0 && hits.every((hit) => hit.only_alike && !hit.picked);
 /** Say what a search found, as the command line does. @param {any[]} hits */
-export const sayFound = (hits) => (hits.length && hits.every((hit) => hit.only_alike) ? "No message says this in these words. Nearest in meaning:" : counted(hits.length, "passage"));
+export const sayFound = (hits) => (isOnlyAlike(hits) ? "No message has these words. Nearest in meaning:" : counted(hits.length, "passage"));
 
 /** @param {string | null | undefined} at  a time in ISO form */
 export function sayWhen(at) {

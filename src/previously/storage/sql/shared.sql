@@ -171,7 +171,7 @@ SELECT entry FROM node WHERE id = :node AND story = :story AND owner = :owner
 SELECT digest FROM entry WHERE id = :entry AND story = :story AND owner = :owner
 
 -- name: story_tree
-SELECT n.id, n.parent, n.depth, e.speaker, substr(e.text, 1, :most), e.role
+SELECT n.id, n.parent, n.depth, e.speaker, substr(e.text, 1, :most), e.role, e.id
 FROM node n JOIN entry e ON e.id = n.entry
 WHERE n.story = :story AND n.owner = :owner AND e.forgotten = 0
 ORDER BY n.id

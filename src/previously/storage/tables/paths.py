@@ -9,7 +9,7 @@ line, written in small transactions while readers still see the old one, and pub
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,14 +140,11 @@ class PathReader:
         """Every node of a story, the oldest first, with at most so many characters of its words."""
         return [TreeNode(*row) for row in self._session.rows("story_tree", {**key.values, "most": most})]
 
-    def beside(
-        self, key: StoryKey, entries: Iterable[Entry], deletions: Sequence[tuple[int, int]] = ()
-    ) -> dict[int, list[Entry]]:
+    def beside(self, key: StoryKey, entries: Iterable[Entry], deleted: Collection[int] = ()) -> dict[int, list[Entry]]:
         """Return the swipes of these entries, by entry: what was put at the same place after the same messages, at
-        first, is said by the same role, and is no earlier form of it. The oldest first. `deletions` are moves of a head
-        by which somebody took messages out: those are nobody's swipes."""
+        first, is said by the same role, and is no earlier form of it. The oldest first. What was `deleted` is nobody's
+        swipe."""
         origins = self._find_origins(key)
-        deleted = self._find_deleted(key, deletions) if deletions else frozenset()
         crowds: dict[int, int] = Counter(parent for _, parent in origins.values())
         found: dict[int, list[Entry]] = {}
         for entry in entries:
@@ -179,7 +176,7 @@ class PathReader:
             origins[entry] = min(origins.get(entry, (node, parent)), (node, parent))
         return origins
 
-    def _find_deleted(self, key: StoryKey, deletions: Sequence[tuple[int, int]]) -> frozenset[int]:
+    def find_deleted(self, key: StoryKey, deletions: Sequence[tuple[int, int]]) -> frozenset[int]:
         """Return the entries that were taken out by moves of a head: they lead to the old one, and not to the new. A
         move that also brought others has put them in their place."""
         above = {node: (parent, entry) for parent, entry, node in self._list_nodes(key)}

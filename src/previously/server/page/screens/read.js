@@ -2,7 +2,7 @@
 import { html, useState, useEffect, useRef } from "../preact.js";
 import { BASE, get, send, storyPath } from "../api.js";
 import { announce, useKept, useLoad } from "../store.js";
-import { Button, Dialog, Empty, Failure, Loading, Menu, prompt, sayError, sayFound, toast } from "../ui.js";
+import { Button, Empty, Failure, Loading, Menu, prompt, sayError, toast } from "../ui.js";
 import { change } from "../actions.js";
 import { useKeys } from "../keys.js";
 import { go, linkTo } from "../router.js";
@@ -12,6 +12,7 @@ import { StoryMessage } from "./read/message.js";
 import { useReply } from "./read/reply.js";
 import { Composer } from "./read/composer.js";
 import { Setup } from "./read/setup.js";
+import { SearchResults } from "./read/search.js";
 import { Words } from "./read/words.js";
 
 const EXPORTS = [["jsonl", "Whole story"], ["markdown", "Book (Markdown)"], ["epub", "Book (EPUB)"], ["directory", "Files to edit (ZIP)"], ["sillytavern-chat", "SillyTavern chat"], ["openai", "OpenAI messages"], ["world-info", "Lore (World Info)"]];
@@ -105,8 +106,8 @@ export default function Read({ story, query }) {
 /** The row above the story: search, chapters, branches, form, setup, files. @param {any} props */
 function Tools({ story, path, form, setForm, branches, jump, chapter, chapters, openSetup }) {
   const [query, setQuery] = useState("");
-  const [hits, setHits] = useState(/** @type {any} */ (null));
-  const search = async () => {
+  const [sought, setSought] = useState("");
+  const search = () => {
     const words = query.trim();
     if (/^#?\d+$/.test(words)) {
       const position = Number(words.replace("#", ""));
@@ -114,7 +115,7 @@ function Tools({ story, path, form, setForm, branches, jump, chapter, chapters, 
       else toast(path.total ? `There is no message ${position}: the last one is ${path.total - 1}.` : "There are no messages yet.");
       return;
     }
-    if (words) setHits((await get(storyPath(story, "search"), { q: words, top: 20 })).hits);
+    setSought(words);
   };
   const switchTo = async (/** @type {string} */ name) => {
     await send("POST", storyPath(story, "branches", name, "switch"));
@@ -132,7 +133,7 @@ function Tools({ story, path, form, setForm, branches, jump, chapter, chapters, 
   const opened = Math.min(path.total - 1, 1 + Math.max(-1, ...chapters.map((/** @type {any} */ one) => one.span?.[1] ?? -1)));
   const several = (branches?.branches ?? []).length > 1;
   return html`<div class="read-tools" role="toolbar" aria-label="This story">
-    <form role="search" onSubmit=${(/** @type {any} */ event) => { event.preventDefault(); search().catch(sayError); }}>
+    <form role="search" onSubmit=${(/** @type {any} */ event) => { event.preventDefault(); search(); }}>
       <input type="search" data-search aria-label="Search this story, or go to a message by its number" placeholder="Search or #12" value=${query}
         onInput=${(/** @type {any} */ event) => setQuery(event.target.value)} /></form>
     ${chapters.length > 0 && html`<select aria-label="Chapter" value=${chapter?.chapter ?? ""} onChange=${(/** @type {any} */ event) => {
@@ -149,11 +150,9 @@ function Tools({ story, path, form, setForm, branches, jump, chapter, chapters, 
       { label: "Go on in a new story", run: goOn },
       ...EXPORTS.map(([to, label]) => ({ label: `Export: ${label}`, run: () => save(to) })),
     ]} />
-    ${hits && html`<${Dialog} title=${hits.length ? `Found for “${query}”` : "Nothing was found"} wide onClose=${() => setHits(null)}>
-      ${hits.length > 0 && html`<p class="faint" role="status">${sayFound(hits)}</p>`}
-      <ol class="bare hits">${hits.map((/** @type {any} */ hit) => html`<li key=${`${hit.from_story ?? ""}/${hit.position}`}>
-        <${Button} kind="quiet hit" onClick=${() => { setHits(null); if (hit.from_story) go(linkTo("read", hit.from_story, { at: hit.position })); else jump(hit.position); }}>
-          <span class="faint small">${hit.from_story ? `${hit.from_story}, ` : ""}${hit.position}${hit.speaker ? ` · ${hit.speaker}` : ""}</span>
-          <span class="story-text" dir="auto">${hit.text.slice(0, 400)}</span><//></li>`)}</ol><//>`}
+    ${sought && html`<${SearchResults} story=${story} words=${sought} onClose=${() => setSought("")} onChoose=${(/** @type {any} */ hit) => {
+      setSought("");
+      if (hit.from_story) go(linkTo("read", hit.from_story, { at: hit.position })); else jump(hit.position);
+    }} />`}
   </div>`;
 }
