@@ -441,8 +441,12 @@ class Transcript:
         others got there first and nobody minds."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
-            _check_head(snapshot, expected_head)
-            return _describe(snapshot), splice(_find_item(snapshot, position))
+            branch = _describe(snapshot)
+            if receipt is None:
+                _check_head(snapshot, expected_head)
+            elif expected_head is not None:  # the store knows whether the change itself has moved the head
+                branch = replace(branch, head=expected_head)
+            return branch, splice(_find_item(snapshot, position))
 
         async def change() -> BranchInfo:
             branch, change = await self._access.read(lambda moment: read(moment.snapshot))
