@@ -82,8 +82,12 @@ def search(
 
 def _say_help(found: ModelSearch) -> None:
     """Say what a model did for a search, and what it cost."""
+    from previously.story.searches import NO_MODEL
+
     words, pick = found.words, found.pick
-    if words.reason:
+    if words.reason == NO_MODEL:
+        output.note(f"This is the ordinary search: {NO_MODEL}; name one with --endpoint and --model.")
+    elif words.reason:
         output.note(f"The model gave no other words, so the query was searched alone: {words.reason.rstrip('.')}.")
     else:
         output.note(f"Searched too ({_say_cost(words.cost)}): {output.one_line(' / '.join(words.lines))}")

@@ -71,7 +71,7 @@ async def test_a_search_with_a_model_says_what_was_searched_and_what_it_took(tol
 
 def test_a_search_with_a_model_where_there_is_none_is_the_ordinary_one(told: Cli) -> None:
     alone = told("search", "tale", KEY, "--with-model")
-    assert "no model writes memory" in alone.err
+    assert alone.err == ("This is the ordinary search: no model writes memory; name one with --endpoint and --model.\n")
     assert alone.out == told("search", "tale", KEY).out
 
 
