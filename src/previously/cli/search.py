@@ -65,7 +65,8 @@ def search(
     if not hits:
         console.print("Nothing was found." if tokens is None else "Nothing was found that fits the budget.")
     elif all(hit.only_alike for hit in hits):
-        console.print("No message says this in these words. Nearest in meaning:\n")
+        which = "No message" if tokens is None else "No message that fits the budget"
+        console.print(f"{which} says this in these words. Nearest in meaning:\n")
     for hit in hits:
         when = f", {hit.at}" if hit.at else ""
         hidden = ", hidden" if hit.hidden else ""

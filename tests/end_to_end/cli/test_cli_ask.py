@@ -94,3 +94,12 @@ def test_bad_input_is_one_sentence(told: Cli, arguments: tuple[str, ...], senten
 
 def test_no_source_is_said(told: Cli) -> None:
     assert told("ask", "tale", "Who won the regatta?").out == "Nothing in the story speaks of that.\n"
+
+
+def test_what_does_not_fit_the_budget_is_not_said_to_be_missing(cli: Cli) -> None:
+    cli("add", "mill", "--role", "user", "--text", "The brass key lies under the third stair. " * 20)
+    cli("add", "mill", "--role", "user", "--text", "A lock wants opening.")
+    ran = cli("search", "mill", "brass key", "--budget", "30")
+    assert ran.out.startswith("No message that fits the budget says this in these words. Nearest in meaning:\n")
+    assert "message 1" in ran.out and "message 0" not in ran.out
+    assert not cli("search", "mill", "brass key").out.startswith("No message")
