@@ -441,12 +441,9 @@ class Transcript:
         others got there first and nobody minds."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
-            branch = _describe(snapshot)
-            if receipt is None:
+            if receipt is None:  # else the store knows whether this very change has moved the head
                 _check_head(snapshot, expected_head)
-            elif expected_head is not None:  # the store knows whether the change itself has moved the head
-                branch = replace(branch, head=expected_head)
-            return branch, splice(_find_item(snapshot, position))
+            return _describe(snapshot, expected_head), splice(_find_item(snapshot, position))
 
         async def change() -> BranchInfo:
             branch, change = await self._access.read(lambda moment: read(moment.snapshot))
@@ -478,8 +475,8 @@ class Transcript:
         )
 
 
-def _describe(snapshot: Snapshot) -> BranchInfo:
-    return BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
+def _describe(snapshot: Snapshot, head: int | None = None) -> BranchInfo:
+    return BranchInfo(snapshot.branch, snapshot.head if head is None else head, snapshot.messages)
 
 
 def _check_head(snapshot: Snapshot, expected: int | None) -> None:
