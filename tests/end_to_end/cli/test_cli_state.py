@@ -308,7 +308,7 @@ def test_presence_is_shown_by_stretch_and_corrected(told: Cli) -> None:
     assert "Taken back for message 2." in told("presence", "tale", "--unset", "2").err
     assert told("undo", "tale").out
     assert "is no stretch" in told.fails(2, "presence", "tale", "--set", "first")
-    assert "comes after" in told.fails(2, "presence", "tale", "--set", "3-1")
+    assert "ends before it begins" in told.fails(2, "presence", "tale", "--set", "3-1")
     assert "no message at position 999" in told.fails(2, "presence", "tale", "--set", "0-999", "Bram")
     assert "give those with --set" in told.fails(2, "presence", "tale", "Bram")
     assert "Either everybody" in told.fails(2, "presence", "tale", "--set", "1", "Bram", "--everybody")
