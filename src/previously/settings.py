@@ -129,9 +129,9 @@ class Settings:
     calls_per_day: int = 0
     """The most calls to that model in a day, for folds and questions; 0 = no limit."""
     tokens_per_hour: int = 0
-    """The most tokens, read and written, that they may take in an hour; 0 = no limit."""
+    """The most tokens, read and written, that folds and questions may take in an hour; 0 = no limit."""
     tokens_per_day: int = 0
-    """The most tokens, read and written, that they may take in a day; 0 = no limit."""
+    """The most tokens, read and written, that folds and questions may take in a day; 0 = no limit."""
     input_price: float = 0.0
     """The price of a million tokens read by the model, in any currency; for estimates."""
     output_price: float = 0.0

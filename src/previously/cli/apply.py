@@ -80,6 +80,7 @@ def apply(
 
 def _print_result(result: AppliedDirectory, *, preview: bool) -> None:
     from previously.cli.terminal import print_changes
+    from previously.formats.directory_merge import STAYS
     from previously.text.compare import diff_words
 
     console = output.console()
@@ -94,9 +95,14 @@ def _print_result(result: AppliedDirectory, *, preview: bool) -> None:
     conflicts = sum(edit.fate.value == "conflict" for edit in result.left)
     if conflicts:
         parts.append(f"{output.count_nouns(conflicts, 'conflict')}: decide with --keep-files ITEM or --keep-story ITEM")
-    if len(result.left) > conflicts:
-        refused = output.count_nouns(len(result.left) - conflicts, "edit")
+    missing = sum(edit.reason == STAYS for edit in result.left)
+    if len(result.left) > conflicts + missing:
+        refused = output.count_nouns(len(result.left) - conflicts - missing, "edit")
         parts.append(f"{refused} refused: change the file, or give the edit up with --keep-story ITEM")
+    if missing:
+        parts.append(
+            f"{output.count_nouns(missing, 'missing file')} {'takes' if missing == 1 else 'take'} nothing away"
+        )
     sentence = (
         "; ".join(parts) if parts else f"There is nothing to apply: the files hold no edit that {result.story} lacks"
     )

@@ -165,8 +165,8 @@ def presence(
         output.emit({"story": story, "absent": absent, "present": present, "stretches": rows})
         return
     console = output.console()
-    if not is_named and not absent:
-        add = f"`previously add {output.as_typed(story)} --role user --name NAME TEXT`"
+    if not is_named and not absent and not present:
+        add = f"`previously add {output.as_typed(story)} --role user --name NAME --text TEXT`"
         console.print(f"Nobody in this story has a name yet: names come with messages ({add}).", soft_wrap=True)
         return
     console.print(f"There: {output.one_line(', '.join(present)) or 'nobody'}.", soft_wrap=True)

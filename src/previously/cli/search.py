@@ -65,7 +65,8 @@ def search(
     if not hits:
         console.print("Nothing was found." if tokens is None else "Nothing was found that fits the budget.")
     elif all(hit.only_alike and not hit.picked for hit in hits):
-        console.print("No message has these words. Nearest in meaning:\n")
+        which = "No message" if tokens is None else "No message that fits the budget"
+        console.print(f"{which} has these words. Nearest in meaning:\n")
     for hit in hits:
         when = f", {hit.at}" if hit.at else ""
         hidden = ", hidden" if hit.hidden else ""
@@ -82,8 +83,12 @@ def search(
 
 def _say_help(found: ModelSearch) -> None:
     """Say what a model did for a search, and what it cost."""
+    from previously.story.searches import NO_MODEL
+
     words, pick = found.words, found.pick
-    if words.reason:
+    if words.reason == NO_MODEL:
+        output.note(f"This is the ordinary search: {NO_MODEL}; name one with --endpoint and --model.")
+    elif words.reason:
         output.note(f"The model gave no other words, so the query was searched alone: {words.reason.rstrip('.')}.")
     else:
         output.note(f"Searched too ({_say_cost(words.cost)}): {output.one_line(' / '.join(words.lines))}")

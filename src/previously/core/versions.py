@@ -34,7 +34,8 @@ class Kind(StrEnum):
     STATE = "state"
     """Lore, threads and current state up to a message: a snapshot, made by code from the notes before it."""
     QUESTION = "question"
-    """A call that was paid for and made no memory: a question about the story, or other words for a search."""
+    """A call that was paid for and made no memory: a question about the story, other words for a search, or a choice
+    among its hits."""
 
 
 REJECTED, TAKEN_BACK = "rejected by a person", "undone by a person"

@@ -1,9 +1,9 @@
 """The people who are there now: who was there last, less who has left since, and who has entered.
 
 Once a person says who leaves or enters, the people who are there are counted: each message that is added without
-witnesses is given those who are there, and whoever speaks is there from then on. Counting ends with the scene in which
-somebody entered, if nobody is away any more. One message follows from the one before, so that a story need not be read
-again for each.
+witnesses is given those who are there, and whoever speaks is there from then on. Only who has left is not there until
+they enter, even if they speak. Counting ends with the scene in which somebody entered, if nobody is away any more. One
+message follows from the one before, so that a story need not be read again for each.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Attendance:
         return replace(self, names=_leave_out((*self.names, *names), self.gone, self.book))
 
     def hear(self, message: Message) -> Attendance:
-        """Return who is there once a message is said: whoever heard it, and whoever speaks. What nobody heard says
-        nothing of who is there."""
+        """Return who is there once a message is said: whoever heard it, and whoever speaks, but for those who are gone.
+        What nobody heard says nothing of who is there."""
         ends = self.newest is not None and is_scene_end(self.newest, message)
         after = replace(self, newest=message, has_entered=self.has_entered and not ends)
         if message.witnesses == ():

@@ -1,4 +1,4 @@
-"""Calls of a model that leave no memory: questions about a story, and other words for a search.
+"""Calls of a model that leave no memory: questions about a story, other words for a search, choices among its hits.
 
 They are paid for all the same. So each is kept beside the versions that folds made, with its cost and without any words
 of the question: the limits of spending count it, and the list of stories shows it.

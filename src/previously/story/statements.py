@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from previously.core.fold_rules import Timeline
 from previously.core.path import Span
+from previously.core.quote_lines import parse_line
 from previously.lore.reader_state import FactWeight
 from previously.memory.in_force import InForce
 from previously.memory.known import CastFacts, KnownState, is_told_all
@@ -39,7 +40,7 @@ class Statement:
     story: str = ""
     """The story it is of, where that is one that came before."""
     is_quoted: bool = False
-    """The built-in writer quotes messages there, which a search finds by themselves."""
+    """True where memory merely quotes messages, which a search finds by themselves."""
 
 
 def list_statements(moment: StoryMoment, reader: Reader) -> list[Statement]:
@@ -71,9 +72,8 @@ def _list_timeline(moment: StoryMoment) -> Iterator[Statement]:
     episodes = in_force.newest_episodes(0, snapshot.messages - 1)
     texts += [(f"episode:{number}", "", text) for number, text in enumerate(episodes, 1)]
     for address, subject, text in texts:
-        is_quoted = (
-            text.made_by == BuiltinWriter.made_by and recap == "recap"
-        )  # its brief puts things in words of its own
+        # Its brief puts things in words of its own; a novel's recap is joined from notes, which may all be quotations.
+        is_quoted = (text.made_by == BuiltinWriter.made_by and recap == "recap") or _has_only_quotes(text.text)
         note = "stale" if text.stale else ""
         for statement in _split(address, text.text, (text.told,), subject, note):
             yield replace(statement, is_quoted=is_quoted)
@@ -81,6 +81,11 @@ def _list_timeline(moment: StoryMoment) -> Iterator[Statement]:
         yield from _split(f"scene:{number}", scene.summary, (scene.span,))
     for mark in in_force.standing_marks()[0]:
         yield from _split(f"pin:{mark.id}", mark.text, ())
+
+
+def _has_only_quotes(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return bool(lines) and all(parse_line(line) for line in lines)
 
 
 def _split(address: str, text: str, spans: tuple[Span, ...], subject: str = "", note: str = "") -> Iterator[Statement]:

@@ -440,8 +440,9 @@ class Transcript:
         others got there first and nobody minds."""
 
         def read(snapshot: Snapshot) -> tuple[BranchInfo, Splice]:
-            _check_head(snapshot, expected_head)
-            return _describe(snapshot), splice(_find_item(snapshot, position))
+            if receipt is None:  # else the store knows whether this very change has moved the head
+                _check_head(snapshot, expected_head)
+            return _describe(snapshot, expected_head), splice(_find_item(snapshot, position))
 
         async def change() -> BranchInfo:
             branch, change = await self._access.read(lambda moment: read(moment.snapshot))
@@ -473,8 +474,8 @@ class Transcript:
         )
 
 
-def _describe(snapshot: Snapshot) -> BranchInfo:
-    return BranchInfo(snapshot.branch, snapshot.head, snapshot.messages)
+def _describe(snapshot: Snapshot, head: int | None = None) -> BranchInfo:
+    return BranchInfo(snapshot.branch, snapshot.head if head is None else head, snapshot.messages)
 
 
 def _check_head(snapshot: Snapshot, expected: int | None) -> None:

@@ -2,13 +2,14 @@
 
 A text keeps its opening, which says who and where, and its newest sentences; what goes is the middle, and a mark says
 so. A text of quotation lines that a view shortens loses its oldest lines, since each line names its message itself; one
-that says what matters most first (a brief) its last lines. No quotation is ever cut in two. Only `clip` and
-`cut_to_tokens`, for short descriptions, end inside a sentence.
+that says what matters most first (a brief) its last lines. No quotation is ever cut in two. Only `clip`,
+`cut_to_tokens` and `cut_window`, for short descriptions and excerpts, end inside a sentence.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -171,15 +172,33 @@ def cut_window(text: str, places: Sequence[tuple[int, int]], longest: int) -> st
     if len(line) <= longest:
         return " ".join(line.split())
     before = longest // LEAD_SHARE
-
-    def count_held(begin: int) -> int:
-        return len({text[start:end].casefold() for start, end in places if begin <= start and end <= begin + longest})
-
-    begin = max((max(0, start - before) for start, _ in places), key=count_held, default=0)
-    begin = min(begin, len(line) - longest)
+    begin = min(find_fullest(text, places, longest), len(line) - longest)
     end = begin + longest
     if begin:
         begin = line.find(" ", begin - 1, begin + before) + 1 or begin
     if end < len(line):
         end = max(line.rfind(" ", begin, end + 1), end - before)
     return f"{'… ' if begin else ''}{' '.join(line[begin:end].split())}{' …' if end < len(line) else ''}"
+
+
+def find_fullest(text: str, places: Sequence[tuple[int, int]], longest: int) -> int:
+    """Return where the first stretch of so many characters begins that holds the most different words of these places.
+    Each place comes in once and goes out once: a log of an agent may hold thousands."""
+    words = {place: text[slice(*place)].casefold() for place in places if place[1] - place[0] <= longest}
+    starts, ends = sorted(words), sorted(words, key=lambda place: place[1])
+    held: Counter[str] = Counter()
+    fullest = most = came = went = 0
+    for start, _ in starts:
+        begin = max(0, start - longest // LEAD_SHARE)
+        while came < len(ends) and ends[came][1] <= begin + longest:
+            held[words[ends[came]]] += 1
+            came += 1
+        while starts[went][0] < begin:
+            gone = words[starts[went]]
+            held[gone] -= 1
+            if not held[gone]:
+                del held[gone]
+            went += 1
+        if len(held) > most:
+            fullest, most = begin, len(held)
+    return fullest

@@ -197,6 +197,7 @@ def test_a_missing_file_of_messages_is_named_and_written_again(tale: Cli, folder
     (folder / "messages.jsonl").unlink()
     ran = tale("apply", folder)
     assert ran.code == 1 and "messages.jsonl is left: no missing file takes it away" in ran.out
+    assert ran.out.endswith("1 missing file takes nothing away.\n")
     assert read_all(folder) == before
 
 

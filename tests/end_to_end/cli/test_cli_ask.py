@@ -71,7 +71,7 @@ async def test_a_search_with_a_model_says_what_was_searched_and_what_it_took(tol
 
 def test_a_search_with_a_model_where_there_is_none_is_the_ordinary_one(told: Cli) -> None:
     alone = told("search", "tale", KEY, "--with-model")
-    assert "no model writes memory" in alone.err
+    assert alone.err == ("This is the ordinary search: no model writes memory; name one with --endpoint and --model.\n")
     assert alone.out == told("search", "tale", KEY).out
 
 
@@ -94,3 +94,12 @@ def test_bad_input_is_one_sentence(told: Cli, arguments: tuple[str, ...], senten
 
 def test_no_source_is_said(told: Cli) -> None:
     assert told("ask", "tale", "Who won the regatta?").out == "Nothing in the story speaks of that.\n"
+
+
+def test_what_does_not_fit_the_budget_is_not_said_to_be_missing(cli: Cli) -> None:
+    cli("add", "mill", "--role", "user", "--text", "The brass key lies under the third stair. " * 20)
+    cli("add", "mill", "--role", "user", "--text", "A lock wants opening.")
+    ran = cli("search", "mill", "brass key", "--budget", "30")
+    assert ran.out.startswith("No message that fits the budget says this in these words. Nearest in meaning:\n")
+    assert "message 1" in ran.out and "message 0" not in ran.out
+    assert not cli("search", "mill", "brass key").out.startswith("No message")

@@ -129,9 +129,10 @@ def test_a_story_without_names_has_neither_cast_nor_presence(cli: Cli) -> None:
     assert cli("cast", "tale", "--json").json == {"story": "tale", "cast": []}
     assert cli("presence", "tale").out == (
         "Nobody in this story has a name yet: names come with messages "
-        "(`previously add tale --role user --name NAME TEXT`).\n"
+        "(`previously add tale --role user --name NAME --text TEXT`).\n"
     )
     assert "no character 'Maya' in this story; there is none." in cli.fails(2, "cast", "show", "tale", "Maya")
+    assert cli("presence", "tale", "--enter", "Maya").out.startswith("There: Maya.\n")
 
 
 def test_what_is_open_is_listed(told: Cli) -> None:

@@ -82,6 +82,18 @@ def test_memory_that_only_quotes_messages_is_no_source_beside_them() -> None:
         assert "recap" not in addresses
 
 
+def test_a_novel_without_a_model_is_answered_by_its_pages() -> None:
+    """Its recap is joined from notes, which are quotations there, and not written by the built-in writer at once."""
+    with BlockingMemory(":memory:", settings=Settings.of("novel")) as memory:
+        story = memory.story("ferry")
+        for number in range(30):
+            story.add("assistant", f"Wren crossed for the {number}. time. Odalys kept the ledger: {number} crowns.")
+        story.fold()
+        assert (story.recap() or pytest.fail("there is a recap")).text.startswith("#")
+        addresses = [source.address for source in story.ask("Who kept the ledger?").sources]
+    assert addresses and all(address.startswith("message:") for address in addresses)
+
+
 def test_an_answer_names_its_sources() -> None:
     answer, model = ask_model("Bram hid the brass key under the third stair [1].")
     assert (answer.verdict, answer.text) == (Verdict.ANSWERED, "Bram hid the brass key under the third stair [1].")

@@ -12,6 +12,7 @@ import pytest
 
 from previously import BadInput, BlockingMemory, Memory, Settings
 from previously.blocking import BlockingStory
+from previously.core.errors import HeadMoved
 from previously.core.messages import Draft, message
 from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.formats.files import SourceBook, StorySource
@@ -378,3 +379,13 @@ def test_a_reply_that_came_too_late_is_nothing_to_undo(place: str) -> None:
         assert list_texts(story) == ["Is the ferry in?", "Somebody else was faster."]
         with pytest.raises(BadInput, match="nothing to undo"):
             story.undo()
+
+
+def test_a_message_that_is_put_in_again_with_its_key_and_the_old_head_is_there_once(story: BlockingStory) -> None:
+    head = story.branch_info().head
+    first = story.insert(3, "user", "Who rang?", expected_head=head, idempotency_key="once")
+    assert story.insert(3, "user", "Who rang?", expected_head=head, idempotency_key="once") == first
+    assert [item.entry.message.text for item in story.messages()].count("Who rang?") == 1
+    with pytest.raises(HeadMoved):
+        story.insert(3, "user", "Who rang?", expected_head=head, idempotency_key="another")
+    assert "putting" in story.undo() and story.branch_info().messages == first.messages - 1

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import SupportsIndex
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.tokens import estimate_tokens
-from previously.text.cuts import GAP, cut_window, shorten
+from previously.text.cuts import GAP, LEAD_SHARE, cut_window, find_fullest, shorten
 from previously.text.sentences import split_sentences
 
 STORY = (
@@ -98,3 +101,32 @@ def test_a_window_fits_and_keeps_the_words(text: str, starts: list[int], longest
     assert len(window) <= longest + len("…  …")
     assert "\n" not in window
     assert set(window) <= {*text, "…", " "}
+
+
+@given(st.lists(st.sampled_from(["key", "stair", "Key", "rain", "x" * 30]), max_size=60), st.integers(12, 80))
+def test_the_window_holds_as_many_different_words_as_any(words: list[str], longest: int) -> None:
+    text = " ".join(words)
+    places = [match.span() for match in re.finditer("key|stair|x+", text, re.IGNORECASE)]
+
+    def count_held(begin: int) -> int:
+        inside = [place for place in places if begin <= place[0] and place[1] <= begin + longest]
+        return len({text[start:end].casefold() for start, end in inside})
+
+    begins = [max(0, start - longest // LEAD_SHARE) for start, _ in places]
+    assert count_held(find_fullest(text, places, longest)) == max(map(count_held, begins), default=0)
+
+
+def test_a_log_with_thousands_of_places_is_cut_in_one_pass() -> None:
+    class Counted(str):
+        """Counts how often a part of it is looked at."""
+
+        looks = 0
+
+        def __getitem__(self, key: SupportsIndex | slice) -> str:
+            Counted.looks += 1
+            return super().__getitem__(key)
+
+    text = Counted("error in line one " * 2_000)
+    places = [match.span() for match in re.finditer("error|line", text)]
+    find_fullest(text, places, 180)
+    assert Counted.looks == len(places)
