@@ -100,6 +100,6 @@ def test_what_does_not_fit_the_budget_is_not_said_to_be_missing(cli: Cli) -> Non
     cli("add", "mill", "--role", "user", "--text", "The brass key lies under the third stair. " * 20)
     cli("add", "mill", "--role", "user", "--text", "A lock wants opening.")
     ran = cli("search", "mill", "brass key", "--budget", "30")
-    assert ran.out.startswith("No message that fits the budget says this in these words. Nearest in meaning:\n")
+    assert ran.out.startswith("No message that fits the budget has these words. Nearest in meaning:\n")
     assert "message 1" in ran.out and "message 0" not in ran.out
     assert not cli("search", "mill", "brass key").out.startswith("No message")
