@@ -27,8 +27,9 @@ NONE = "none"
 MOST_PICKED = 20
 """Numbers of an answer: twice what is asked for. A model that gives more does not choose."""
 
-COUNTED = 5
-"""So many numbers at equal steps are counted, not chosen: small models write 14, 16, 18 and go on."""
+COUNTED = 8
+"""So many numbers at equal steps are counted, not chosen: small models write 14, 16, 18 and go on. Fewer may be a scene
+that answers, chosen whole."""
 
 _NONE = lazy_pattern(r"\W*none\b\W*")
 _LABEL = lazy_pattern(r"[^\W\d][^\d\n:]{0,40}:\s*")

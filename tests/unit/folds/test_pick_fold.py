@@ -109,7 +109,7 @@ def test_whoever_counts_does_not_choose() -> None:
     assert isinstance(MANY.judge(reply(join(*chosen))), Accepted)
     assert isinstance(MANY.judge(reply(join(*chosen, 3))), Refused)
     assert isinstance(MANY.judge(reply(join(14, 16, 18, 20))), Accepted)
-    for counted in ((14, 16, 18, 20, 22), (5, 4, 3, 2, 1)):
+    for counted in (range(14, 30, 2), range(8, 0, -1)):
         assert isinstance(MANY.judge(reply(join(*counted))), Refused)
 
 
