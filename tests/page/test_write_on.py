@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from previously import BlockingMemory, ScriptedAnswer
 from previously.core.messages import Draft, message
@@ -239,6 +239,25 @@ def test_what_failed_is_what_is_tried_again_and_no_passage_is_replaced(
     page.get_by_role("button", name="Try again").click()
     expect(row(page, 3)).to_contain_text("The rain stopped. Then wind.")
     expect(box).to_have_value("Unsent.")
+
+
+def test_a_failure_is_told_when_it_can_be_tried_again(page: Page, ferry: Served, teller: Teller) -> None:
+    """A click on `Try again` did nothing while the page still looked for what had become of the story."""
+    teller.texts = ["!Too many.", "Here I am."]
+    page.goto(f"{ferry.url}{ADDRESS}/read")
+    expect(row(page, 2)).to_be_visible()
+    looks: list[Route] = []
+    page.route("**/messages?limit=*", lambda route: looks.append(route))  # noqa: PLW0108
+    say(page, "Are you there?")
+    while not looks:
+        page.wait_for_timeout(50)
+    page.wait_for_timeout(200)
+    expect(page.get_by_role("alert")).to_have_count(0)
+    for look in looks:
+        look.continue_()
+    page.unroute("**/messages?limit=*")
+    page.get_by_role("button", name="Try again").click()
+    expect(row(page, 4)).to_contain_text("Here I am.")
 
 
 def test_without_a_model_one_adds_messages_and_finds_the_way_to_name_one(page: Page, tmp_path: Path) -> None:

@@ -20,12 +20,14 @@ export function useReply(story, path) {
   const [heard, setHeard] = useState({ key: "", end: NOT_HEARD }); // how a request from before a reload ended since
   const words = useRef("");
   const busy = useRef(false);
+  const runs = useRef(0);
   const failed = useRef(/** @type {Wanted | null} */ (null)); // what `Try again` asks for
 
   /** @param {Wanted} wanted @param {(hear: (name: string, data: any) => void) => Promise<unknown>} listenTo @returns {Promise<End>} */
   async function run(wanted, listenTo) {
     if (busy.current) return NOT_HEARD;
     busy.current = true;
+    runs.current += 1;
     words.current = "";
     setProblem("");
     failed.current = wanted;
@@ -34,6 +36,7 @@ export function useReply(story, path) {
     const before = way === "again" && path.at(path.total - 1)?.role === "assistant" ? path.total - 1 : path.total;
     setLive({ way, said, text: "", before });
     let end = NOT_HEARD;
+    let trouble = ""; // told when all is done: until then nothing can be tried again
     try {
       await listenTo((name, data) => {
         if (name === "delta") words.current += data.text;
@@ -43,17 +46,18 @@ export function useReply(story, path) {
           // What the user said is in the story; a part of a reply that came is, too, and another takes its place.
           failed.current = data.failure ? { way: data.message && way === "next" ? "again" : way, direction, head: data.head } : null;
           setSpoken(data.message?.text ?? "");
-          if (data.failure) setProblem(data.failure);
-        } else if (name === "error") setProblem(data.detail);
+          trouble = data.failure ?? "";
+        } else if (name === "error") trouble = data.detail;
         if (name === "delta" || name === "replace") setLive({ way, said, text: words.current, before });
       });
     } catch (error) {
-      setProblem(!(error instanceof Away) ? String(/** @type {any} */ (error)?.message ?? error)
-        : said || direction ? "The server went away. Your words are kept; send them again when it is back." : "The server went away while the model wrote.");
+      trouble = !(error instanceof Away) ? String(/** @type {any} */ (error)?.message ?? error)
+        : said || direction ? "The server went away. Your words are kept; send them again when it is back." : "The server went away while the model wrote.";
     }
     await path.refresh();
     busy.current = false;
     setLive(null);
+    setProblem(trouble);
     announce(`story:${story}`);
     announce("stories");
     return end;
@@ -74,7 +78,9 @@ export function useReply(story, path) {
   /** Hear on with a reply that goes on from before. */
   async function rejoin() {
     if (busy.current) return;
+    const before = runs.current;
     const chat = await get(storyPath(story, "chat")).catch(() => null);
+    if (runs.current !== before) return; // one wrote on meanwhile, and has heard how that ended
     const end = chat?.running ? await run({}, (hear) => follow("GET", storyPath(story, "chat", "events"), {}, hear)) : { said: true, whole: true };
     if (chat?.key) setHeard({ key: chat.key, end });
   }
