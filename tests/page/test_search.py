@@ -88,6 +88,7 @@ def test_a_model_that_cannot_help_leaves_the_search_as_it_was(page: Page, mill: 
     helper.is_broken = True
     helper.may_answer.set()
     found = search(page, mill, QUESTION)
+    expect(found.locator(".hit").first).to_be_visible()  # until then the dialog grows, and what is in it moves
     found.get_by_role("switch", name="Let my model help").check()
     expect(found).to_contain_text("Your model could not help, so this is the search alone:")
     expect(found).to_contain_text("The model is not loaded.")
